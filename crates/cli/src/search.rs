@@ -96,7 +96,9 @@ fn question(words: &[String]) -> String {
 fn failure(fault: Fault) -> SvnError {
     match fault {
         Fault::Failed(error) => error,
-        Fault::Bad(why) => SvnError::new(ErrorCode::CL_ARG_PARSING_ERROR, why),
+        Fault::Bad(why) | Fault::TooMuch(why) => {
+            SvnError::new(ErrorCode::CL_ARG_PARSING_ERROR, why)
+        }
         Fault::TooLong => SvnError::new(ErrorCode::CANCELLED, "The search takes too long"),
         Fault::Missing => SvnError::new(ErrorCode::FS_NOT_FOUND, "There is no search index"),
     }

@@ -40,6 +40,7 @@ targets! {
     backup_record = "../../../fuzz/harness/backup_record.rs";
     queue = "../../../fuzz/harness/queue.rs";
     rules = "../../../fuzz/harness/rules.rs";
+    coloured_text = "../../../fuzz/harness/coloured_text.rs";
     search_query = "../../../fuzz/harness/search_query.rs";
     authz = "../../../fuzz/harness/authz.rs";
     protocol = "../../../fuzz/harness/protocol.rs";

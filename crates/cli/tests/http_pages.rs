@@ -132,7 +132,7 @@ fn each_user_sees_what_svn_shows() {
     }
 }
 
-/// Blame finds the same revision for each line as `svn blame`, of every file of every tenth revision.
+/// Blame finds the same revision for each line as `svn blame` and `svn blame -g`, of every file of every tenth revision.
 #[test]
 fn lines_have_the_revisions_that_svn_finds() {
     let served = Served::start(PLACES);
@@ -145,27 +145,74 @@ fn lines_have_the_revisions_that_svn_finds() {
             svn(&["ls", "-R", &at, &format!("{}@{revision}", served.repo.url())]).stdout_text();
         for path in all.lines().filter(|path| !path.ends_with('/')) {
             let url = format!("{}/{}@{revision}", served.repo.url(), escaped(path));
-            let expected = svn(&["blame", &url]);
-            if expected.code != 0 || expected.stdout_text().is_empty() {
-                continue;
-            }
-            let of_line =
-                |line: &str| line.split_whitespace().next().unwrap().parse::<u64>().unwrap();
-            let expected: Vec<u64> = expected.stdout_text().lines().map(of_line).collect();
-            let page = format!("/svn/repo/-/api/v1/blame/{}?p={revision}", escaped(path));
-            let got = served.get(&page, ADA);
-            let value: serde_json::Value =
-                serde_json::from_str(got.split("\r\n\r\n").nth(1).unwrap()).unwrap();
-            let lines = value["lines"].as_array().unwrap();
-            if value["refused"].is_null() {
-                let found: Vec<u64> =
-                    lines.iter().map(|line| line["revision"].as_u64().unwrap()).collect();
-                assert_eq!(found, expected, "{page}");
-                compared += 1;
+            for (option, field) in [("--", ""), ("-g", "&g=1")] {
+                let expected = svn(&["blame", option, &url]);
+                if expected.code != 0 || expected.stdout_text().is_empty() {
+                    continue;
+                }
+                // Lines of merges have a mark.
+                let of_line = |line: &str| {
+                    let number = line.split_whitespace().find(|word| *word != "G");
+                    number.unwrap().parse::<u64>().unwrap()
+                };
+                let expected = expected.stdout_text();
+                let expected: Vec<u64> = expected.lines().map(of_line).collect();
+                let page =
+                    format!("/svn/repo/-/api/v1/blame/{}?p={revision}{field}", escaped(path));
+                let got = served.get(&page, ADA);
+                let value: serde_json::Value =
+                    serde_json::from_str(got.split("\r\n\r\n").nth(1).unwrap()).unwrap();
+                let lines = value["lines"].as_array().unwrap();
+                if value["refused"].is_null() {
+                    let found: Vec<u64> =
+                        lines.iter().map(|line| line["revision"].as_u64().unwrap()).collect();
+                    assert_eq!(found, expected, "{page}");
+                    compared += 1;
+                }
             }
         }
     }
     assert!(compared > 20, "{compared}");
+}
+
+/// Lines that were merged are from the revisions of the branch that `svn blame -g` names.
+#[test]
+fn merged_lines_are_from_where_svn_finds_them() {
+    let served = Served::start(PLACES);
+    fs::write(served.repo.parent().join("rules"), RULES).unwrap();
+    let wc = served.repo.parent().join("wc");
+    let at = |name: &str| wc.join(name).to_str().unwrap().to_owned();
+    let url = |name: &str| format!("{}/project/{name}", served.repo.url());
+    let svn =
+        |args: &[&str]| Programs::reference().run("svn", args).expect_success("svn").stdout_text();
+    svn(&["mkdir", "-q", "--parents", "-m", "m", &url("trunk")]);
+    svn(&["co", "-q", &url(""), wc.to_str().unwrap()]);
+    let commit = |name: &str, text: &str| {
+        fs::write(wc.join(name), text).unwrap();
+        svn(&["add", "-q", "--force", &at(name)]);
+        svn(&["ci", "-q", "-m", "m", wc.to_str().unwrap()]);
+        svn(&["up", "-q", wc.to_str().unwrap()]);
+    };
+    commit("trunk/f", "1\n2\n3\n4\n5\n");
+    svn(&["cp", "-q", "-m", "m", &url("trunk"), &url("branch")]);
+    svn(&["up", "-q", wc.to_str().unwrap()]);
+    commit("branch/f", "1\n2 b\n3\n4\n5\n");
+    commit("trunk/f", "1\n2\n3\n4\n5 t\n");
+    commit("branch/f", "0\n1\n2 b\n3\n4\n5\n");
+    svn(&["merge", "-q", &url("branch"), &at("trunk")]);
+    svn(&["ci", "-q", "-m", "m", wc.to_str().unwrap()]);
+    let expected = svn(&["blame", "-g", &url("trunk/f")]);
+    assert!(expected.lines().filter(|line| line.starts_with('G')).count() > 1, "{expected}");
+    let of_line = |line: &str| -> u64 {
+        line.split_whitespace().find(|word| *word != "G").unwrap().parse().unwrap()
+    };
+    let expected: Vec<u64> = expected.lines().map(of_line).collect();
+    let got = served.get("/svn/repo/-/api/v1/blame/project/trunk/f?g=1", ADA);
+    let value: serde_json::Value =
+        serde_json::from_str(got.split("\r\n\r\n").nth(1).unwrap()).unwrap();
+    let lines = value["lines"].as_array().unwrap().iter();
+    let found: Vec<u64> = lines.map(|line| line["revision"].as_u64().unwrap()).collect();
+    assert_eq!(found, expected);
 }
 
 /// What may not be read, and what is not there, are one and the same.

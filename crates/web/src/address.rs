@@ -6,6 +6,7 @@
 use sapwood_core::paths::FsPathBuf;
 use sapwood_core::{FsPath, Revnum, uri};
 
+use crate::archive;
 use crate::fault::{Fault, Result};
 
 /// Where pages are, below the repository's URL.
@@ -56,6 +57,10 @@ pub enum Kind {
     Revision(Revnum),
     /// `locks/PATH`: who has locked what is there.
     Locks,
+    /// `tar.gz/PATH` and `zip/PATH`: all that is in a directory, as one file.
+    Archive(archive::Form),
+    /// `branches/PATH`: the branches and tags of a project.
+    Branches,
     /// `search`: what has some words in it.
     Search,
     /// `style/DIGEST.css`.
@@ -140,6 +145,12 @@ pub struct Query {
     pub words: Option<String>,
     /// `in`: where it is searched for.
     pub section: Section,
+    /// `view=split`: both sides of differences beside each other.
+    pub is_split: bool,
+    /// `w=1`: white space does not count in differences.
+    pub ignores_space: bool,
+    /// `g=1`: blame looks into merges.
+    pub merges: bool,
     /// `after`: the hit behind which the page begins.
     pub after: Option<String>,
 }
@@ -172,6 +183,7 @@ impl Address {
             "log" => Kind::Log,
             "blame" => Kind::Blame,
             "locks" => Kind::Locks,
+            "branches" => Kind::Branches,
             "search" if below.is_empty() => Kind::Search,
             "rev" => Kind::Revision(number(below.trim_end_matches('/'))?),
             "openapi.json" if form == Form::Json && below.is_empty() => Kind::Description,
@@ -179,6 +191,8 @@ impl Address {
             "" if below.is_empty() => Kind::Home,
             "compare" => Kind::Compare,
             "feed" => Kind::Feed,
+            "tar.gz" => Kind::Archive(archive::Form::TarGz),
+            "zip" => Kind::Archive(archive::Form::Zip),
             "style" => Kind::Style,
             _ => return Ok(None),
         };
@@ -191,6 +205,12 @@ impl Address {
     #[must_use]
     pub const fn kind(&self) -> Kind {
         self.kind
+    }
+
+    /// Whether it is that of a page of locks.
+    #[must_use]
+    pub fn is_page_of_locks(&self) -> bool {
+        self.kind == Kind::Locks && self.form == Form::Html
     }
 
     pub(crate) const fn form(&self) -> Form {
@@ -224,6 +244,9 @@ impl Query {
                 "l" => parsed.lines = Some(lines(value)?),
                 "q" => parsed.words = Some(field(value)?),
                 "in" => parsed.section = Section::named(value)?,
+                "view" => parsed.is_split = is(value, "split", "unified")?,
+                "g" => parsed.merges = is(value, "1", "0")?,
+                "w" => parsed.ignores_space = is(value, "1", "0")?,
                 "after" => parsed.after = Some(field(value)?),
                 _ => {}
             }
@@ -235,6 +258,15 @@ impl Query {
 fn number(text: &str) -> Result<Revnum> {
     let text = text.strip_prefix('r').unwrap_or(text);
     Revnum::parse(text.as_bytes()).ok_or(Fault::Bad("There is no such number"))
+}
+
+/// Whether a field has the one value, and not the other.
+fn is(value: &str, yes: &str, no: &str) -> Result<bool> {
+    match value {
+        _ if value == yes => Ok(true),
+        _ if value == no => Ok(false),
+        _ => Err(Fault::Bad("A field has a value that means nothing")),
+    }
 }
 
 fn lines(text: &str) -> Result<(u64, u64)> {
@@ -316,6 +348,8 @@ mod tests {
             ("/tree", "p=-1"),
             ("/tree", "l=9-5"),
             ("/tree", "l=0"),
+            ("/rev/1", "view=both"),
+            ("/rev/1", "w=yes"),
             ("/search", "in=nothing"),
             ("/search", "q=%ff"),
             ("/compare", "with=/../x"),

@@ -21,6 +21,10 @@ pub(crate) const PATHS_SEEN: usize = 100_000;
 pub(crate) const LINES: u64 = 2_000;
 /// Bytes of a file on one page.
 pub(crate) const PIECE: usize = 512 << 10;
+/// Bytes of one text that are coloured.
+pub(crate) const COLOURED: usize = 256 << 10;
+/// Bytes of all texts of a page that are.
+const COLOURED_OF_PAGE: usize = 4 << 20;
 /// Bytes of a file that are passed over to reach the lines of a page.
 pub(crate) const PASSED_OVER: u64 = 64 << 20;
 /// Characters of one line.
@@ -35,8 +39,18 @@ pub(crate) const DELTA_LINES: usize = 6_000;
 pub(crate) const DELTA_LINES_OF_FILE: usize = 1_500;
 /// Bytes of these lines.
 pub(crate) const DELTA_BYTES: usize = 2 << 20;
+/// Words of a line that are compared with those of another.
+pub(crate) const WORDS: usize = 400;
+/// Pairs of words that are compared for one page.
+const WORD_PAIRS: usize = 10_000_000;
 /// Files whose differences are on one page.
 pub(crate) const DELTAS: usize = 100;
+/// Bytes of a picture that is shown within a difference.
+pub(crate) const PICTURE: u64 = 20 << 20;
+/// Branches, and tags, on their page.
+pub(crate) const BRANCHES: usize = 200;
+/// Revisions of a history in which those are looked for that a branch lacks.
+pub(crate) const LACKING: u64 = 500;
 /// Hits of each kind, where a page has them all, and where it has one kind only.
 pub(crate) const FEW_HITS: usize = 8;
 pub(crate) const HITS: usize = 50;
@@ -52,6 +66,12 @@ pub(crate) const MESSAGE: usize = 20_000;
 pub(crate) const NAME: usize = 200;
 /// Characters of a property's value.
 pub(crate) const VALUE: usize = 2_000;
+/// Files and folders of an archive: the list at the end of a `.zip` is in memory, and has no room for more names.
+pub(crate) const ARCHIVE_ENTRIES: usize = 60_000;
+/// Bytes of their texts.
+pub(crate) const ARCHIVE_BYTES: u64 = 2 << 30;
+/// How hard an archive is compressed: it is made while it is sent, and twice the work saves a twentieth of its bytes.
+pub(crate) const ARCHIVE_LEVEL: u32 = 3;
 /// Properties of a node on its page.
 pub(crate) const PROPERTIES: usize = 100;
 
@@ -61,6 +81,8 @@ pub(crate) struct Budget {
     until: Instant,
     lines: Cell<usize>,
     bytes: Cell<usize>,
+    word_pairs: Cell<usize>,
+    coloured: Cell<usize>,
 }
 
 impl Budget {
@@ -71,6 +93,8 @@ impl Budget {
             until: now.checked_add(TIME).unwrap_or(now),
             lines: Cell::new(DELTA_LINES),
             bytes: Cell::new(DELTA_BYTES),
+            word_pairs: Cell::new(WORD_PAIRS),
+            coloured: Cell::new(COLOURED_OF_PAGE),
         }
     }
 
@@ -99,5 +123,20 @@ impl Budget {
     pub(crate) fn take(&self, lines: usize, bytes: usize) {
         self.lines.set(self.lines.get().minus(lines.min(self.lines.get())));
         self.bytes.set(self.bytes.get().minus(bytes.min(self.bytes.get())));
+    }
+
+    /// Takes so many pairs of the words of two lines; `false` where that is too much for the lines or what is left.
+    pub(crate) fn take_words(&self, pairs: usize) -> bool {
+        let left = self.word_pairs.get().checked_sub(pairs);
+        let left = left.filter(|_| pairs <= WORDS.times(WORDS) && !self.is_over());
+        self.word_pairs.set(left.unwrap_or(self.word_pairs.get()));
+        left.is_some()
+    }
+
+    /// Takes so many bytes that are coloured; `false` where that is too much.
+    pub(crate) fn take_coloured(&self, bytes: usize) -> bool {
+        let left = self.coloured.get().checked_sub(bytes).filter(|_| !self.is_over());
+        self.coloured.set(left.unwrap_or(0));
+        left.is_some()
     }
 }

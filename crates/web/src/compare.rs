@@ -5,8 +5,10 @@ use sapwood_core::{Exact as _, NodeKind, PropList, Revnum};
 
 use crate::Request;
 use crate::budget::Budget;
+use crate::delta::Manner;
 use crate::fault::{Fault, Result};
 use crate::layout::{self, Subject, Tab};
+use crate::pictures::{self, Side};
 use crate::reply::Reply;
 use crate::view::Found;
 use crate::{delta, text, words};
@@ -40,6 +42,7 @@ fn form(request: &Request<'_>, new: &Found, from: Option<Revnum>) -> Markup {
                 input name="from" inputmode="numeric" size="8" value=[from.map(|from| from.to_string())]; }
             label { (words::REVISION) " "
                 input name="p" inputmode="numeric" size="8" value=(new.revision); }
+            (Manner::of(request).fields())
             button { (words::GO) }
         }
     }
@@ -56,6 +59,9 @@ fn differences(request: &Request<'_>, old: &Found, new: &Found) -> Result<Markup
     Ok(html! {
         (head)
         @if walk.blocks.is_empty() && !walk.is_cut { (layout::note(words::NO_DIFFERENCES)) }
+        @if !walk.blocks.is_empty() {
+            (Manner::of(request).links(&request.links.compare(old, new)))
+        }
         @for block in &walk.blocks { (block) }
         @if walk.is_cut { (layout::note(words::TOO_LONG)) }
     })
@@ -159,29 +165,63 @@ impl Walk<'_> {
             return Ok(None);
         }
         let text = if differs && (old_file.is_some() || new_file.is_some()) {
-            delta::files(old_file.map(|f| &f.node), new_file.map(|f| &f.node), &self.budget)?
+            {
+                let (old, new) = (old_file.map(|f| &f.node), new_file.map(|f| &f.node));
+                delta::files(old, new, &shown.path, Manner::of(self.request), &self.budget)?
+            }
         } else {
             html! {}
+        };
+        let pictures = match differs {
+            true => pictures(self.request, old_file, new_file)?,
+            false => None,
         };
         let word = match (old, new) {
             (None, _) => words::ADDED,
             (_, None) => words::DELETED,
             _ => words::MODIFIED,
         };
-        let slash =
-            if shown.node.kind() == NodeKind::Dir && !shown.path.is_root() { "/" } else { "" };
-        Ok(Some(html! {
-            section.file {
-                h3 {
-                    a href=(self.request.links.tree(&shown.path, Some(shown.revision))) rel="nofollow" {
-                        bdi { (text::shown(&shown.path)) (slash) }
-                    }
-                    " " span.dim { (word) }
-                }
-                (delta::properties(&old_props, &new_props)) (text)
-            }
-        }))
+        Ok(Some(block(
+            self.request,
+            shown,
+            word,
+            &html! {
+                (delta::properties(&old_props, &new_props))
+                @if let Some(pictures) = pictures { (pictures) }
+                (text)
+            },
+        )))
     }
+}
+
+/// The part of the page about one path.
+fn block(request: &Request<'_>, shown: &Found, word: &str, body: &Markup) -> Markup {
+    let slash = if shown.node.kind() == NodeKind::Dir && !shown.path.is_root() { "/" } else { "" };
+    html! {
+        section.file {
+            h3 {
+                a href=(request.links.tree(&shown.path, Some(shown.revision))) rel="nofollow" {
+                    bdi { (text::shown(&shown.path)) (slash) }
+                }
+                " " span.dim { (word) }
+            }
+            (body)
+        }
+    }
+}
+
+/// What two files show, if they are pictures.
+fn pictures(
+    request: &Request<'_>,
+    old: Option<&Found>,
+    new: Option<&Found>,
+) -> Result<Option<Markup>> {
+    let (old, new) = (old.map(side), new.map(side));
+    pictures::compared(request.links, old.as_ref(), new.as_ref())
+}
+
+fn side(found: &Found) -> Side<'_> {
+    Side { node: &found.node, path: &found.path, revision: found.revision }
 }
 
 fn copy(found: &Found) -> Found {

@@ -11,7 +11,7 @@ use crate::fault::{Fault, Result};
 use crate::layout::{self, Subject, Tab};
 use crate::reply::Reply;
 use crate::view::{Change, Found, Name};
-use crate::{file, markdown, text, times, words};
+use crate::{archive, file, markdown, text, times, words};
 
 /// An entry with what its row shows.
 pub(crate) struct Row {
@@ -63,6 +63,7 @@ pub(crate) fn page(request: &Request<'_>, found: &Found) -> Result<Reply> {
         (table(request, found, &listing.rows))
         @if listing.rows.is_empty() { (layout::note(words::EMPTY)) }
         @if listing.pages > 1 { (page_links(request, found, &listing)) }
+        (archives(request, found))
         (file::properties(&found.node)?)
         @if let Some(readme) = readme { (readme) }
     };
@@ -139,6 +140,22 @@ fn name(request: &Request<'_>, found: &Found, row: &Row) -> Markup {
         span class=(mark) aria-hidden="true" {}
         a href=(request.links.tree(&path, found.sticky)) {
             bdi { (text::shown(&row.name.name)) } @if row.name.is_dir { "/" }
+        }
+    }
+}
+
+/// The links to archives of a directory.
+fn archives(request: &Request<'_>, found: &Found) -> Markup {
+    html! {
+        div.actions {
+            span {}
+            (words::ARCHIVE) ":"
+            @for form in [archive::Form::TarGz, archive::Form::Zip] {
+                a.button rel="nofollow" download
+                    href=(request.links.page(form.as_str(), &found.path, Some(found.revision))) {
+                    "." (form.as_str())
+                }
+            }
         }
     }
 }

@@ -11,6 +11,8 @@ pub enum Fault {
     Bad(&'static str),
     /// It takes too long for a page.
     TooLong,
+    /// It is more than this server makes.
+    TooMuch(&'static str),
     /// Corruption, or an error of the system.
     Failed(SvnError),
 }

@@ -9,10 +9,11 @@ use sapwood_fs::Node;
 use crate::Request;
 use crate::budget;
 use crate::fault::{Fault, Result};
+use crate::highlight::Highlighter;
 use crate::layout::{self, Subject, Tab};
 use crate::reply::Reply;
 use crate::view::Found;
-use crate::{locks, text, times, words};
+use crate::{code, locks, text, times, words};
 
 pub(crate) fn page(request: &Request<'_>, found: &Found) -> Result<Reply> {
     let last = request.view.change_of(&found.node)?;
@@ -48,12 +49,14 @@ fn lock(request: &Request<'_>, found: &Found) -> Result<Option<Markup>> {
     }))
 }
 
-/// The media types of pictures that browsers show, by the name's ending or the property.
-fn is_picture(path: &FsPath, media: Option<&str>) -> bool {
+/// Whether browsers show a file as a picture, by its property or the name's ending.
+pub(crate) fn is_picture(path: &FsPath, media: Option<&str>) -> bool {
     const ENDINGS: [&str; 8] = [".png", ".jpg", ".jpeg", ".gif", ".webp", ".avif", ".bmp", ".ico"];
     let name = path.name().to_ascii_lowercase();
+    // `svn add` gives this one to all that is no text.
+    let media = media.map(str::trim).filter(|media| *media != "application/octet-stream");
     match media {
-        Some(media) => media.trim().starts_with("image/"),
+        Some(media) => media.starts_with("image/"),
         None => ENDINGS.iter().any(|ending| name.ends_with(ending)),
     }
 }
@@ -89,7 +92,7 @@ fn contents(request: &Request<'_>, found: &Found, raw: &str) -> Result<Markup> {
         }
         Piece::Lines { first, lines, is_end } => {
             let pages = pages(request, found, first, len64(lines.len()), is_end);
-            html! { (pages) (numbered(&lines, first, marked)) (pages) }
+            html! { (pages) (numbered(&found.path, &lines, first, marked)) (pages) }
         }
     };
     Ok(html! { @if is_svg { (picture(found, raw)) } (lines) })
@@ -104,18 +107,21 @@ const NEAR: u64 = 500;
 /// Lines above another range.
 const ABOVE: u64 = 20;
 
-/// Lines with their numbers, which are links. `first` counts from 0.
-fn numbered(lines: &[String], first: u64, marked: Option<(u64, u64)>) -> Markup {
+/// Lines with their numbers, which are links, and their colours, as if the text began with them. `first` counts from 0.
+fn numbered(path: &FsPath, lines: &[String], first: u64, marked: Option<(u64, u64)>) -> Markup {
+    let first_line = lines.first().filter(|_| first == 0).map_or(&[][..], |line| line.as_bytes());
+    let mut highlighter = Highlighter::new(path, first_line);
     html! {
         table.code {
             @for (line, number) in lines.iter().zip(first.plus(1)..) {
                 @let is_marked = marked.is_some_and(|(first, last)| (first..=last).contains(&number));
                 tr id={ "L" (number) } .marked[is_marked] {
                     td.n { a href={ "#L" (number) } { (number) } }
-                    td.c { (line) }
+                    td.c { (code::line(line, &highlighter.line(line), &[])) }
                 }
             }
         }
+        @if highlighter.is_cut() { (layout::note(words::PLAIN_LINES)) }
     }
 }
 

@@ -9,6 +9,7 @@ use serde_json::{Map, Value, json};
 use crate::Request;
 use crate::address::Kind;
 use crate::blame::{self, Lines};
+use crate::branches::{Branch, Branches, Count};
 use crate::budget::{self, Budget};
 use crate::dir::Listing;
 use crate::fault::{Fault, Result};
@@ -30,8 +31,11 @@ pub(crate) fn reply(request: &Request<'_>) -> Result<Reply> {
         Kind::Blame => lines(request)?,
         Kind::Revision(revision) => of_revision(&Seen::read(request, revision)?),
         Kind::Locks => locks(&Locks::read(request)?),
+        Kind::Branches => branches(&Branches::read(request)?),
         Kind::Search => found(&Hits::read(request)?),
-        Kind::Home | Kind::Compare | Kind::Feed | Kind::Style => return Err(Fault::Missing),
+        Kind::Home | Kind::Compare | Kind::Feed | Kind::Archive(_) | Kind::Style => {
+            return Err(Fault::Missing);
+        }
     };
     Ok(as_json(value.to_string()))
 }
@@ -151,6 +155,25 @@ fn found(hits: &Hits) -> Value {
         "revisions": hits.revisions.iter().map(change).collect::<Vec<_>>(),
         "texts": hits.texts.iter().map(text).collect::<Vec<_>>(),
         "next": hits.next,
+    })
+}
+
+fn branches(read: &Branches) -> Value {
+    let count = |count: Option<Count>| {
+        count.map(|count| json!({ "revisions": count.revisions, "least": count.is_least }))
+    };
+    let one = |branch: &Branch| {
+        let from = branch.from.as_ref();
+        json!({
+            "path": branch.path.as_str(), "last_change": change(&branch.change),
+            "from": from.map(|(path, revision)| json!({ "path": path.as_str(), "revision": revision.0 })),
+            "ahead": count(branch.ahead), "behind": count(branch.behind),
+        })
+    };
+    json!({
+        "path": read.found.path.as_str(), "revision": read.found.revision.0, "more": read.are_more,
+        "branches": read.branches.iter().map(one).collect::<Vec<_>>(),
+        "tags": read.tags.iter().map(one).collect::<Vec<_>>(),
     })
 }
 

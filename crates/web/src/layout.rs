@@ -20,6 +20,7 @@ pub(crate) enum Tab {
     Revision,
     Search,
     Locks,
+    Branches,
 }
 
 /// What a page is about.
@@ -123,6 +124,7 @@ fn tabs(request: &Request<'_>, tab: Tab, subject: &Subject<'_>) -> Markup {
             (one(Tab::Log, words::HISTORY, links.log(path, sticky)))
             @if subject.is_file { (one(Tab::Blame, words::BLAME, links.blame(path, sticky))) }
             (one(Tab::Compare, words::COMPARE, links.page("compare", path, sticky)))
+            (one(Tab::Branches, words::BRANCHES, links.page("branches", project(path), sticky)))
             a.feed href=(links.feed(path)) rel="nofollow" { (words::FEED) }
             (one(Tab::Locks, words::LOCKS, links.page("locks", path, None)))
             @if request.has_search {
@@ -146,6 +148,19 @@ fn tabs(request: &Request<'_>, tab: Tab, subject: &Subject<'_>) -> Markup {
             }
         }
     }
+}
+
+/// The folder that a path's trunk, branches and tags are in.
+fn project(path: &FsPath) -> &FsPath {
+    let is_one = |name: &str| matches!(name, "trunk" | "branches" | "tags");
+    let mut at = path;
+    while !at.is_root() {
+        if is_one(at.name()) {
+            return at.parent();
+        }
+        at = at.parent();
+    }
+    FsPath::ROOT
 }
 
 /// A line that says who made a change, when, and why.

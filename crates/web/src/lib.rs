@@ -1,27 +1,33 @@
 //! The web pages of a repository: what is at an address, as a value that a server sends.
 //!
 //! [`Address`] parses what stands in the URL; [`View`] is all that a page may ask of the repository, by the rights of
-//! one user; [`answer`] makes the [`Reply`]. docs/web.md describes the addresses.
+//! one user; [`answer`] makes the [`Reply`], [`archive()`] what is sent piece by piece. docs/web.md describes the addresses.
 //!
 //! Invariants: a page reads the repository through its [`View`] only, which answers for what may not be read as for what
 //! is not there ([`Fault::Missing`]). All that is stored is written through `maud`, which escapes it by its type. A page
 //! costs no more than its limits (`budget`), and says so where they end it.
 
 mod address;
+mod archive;
 mod blame;
+mod branches;
 mod budget;
+mod bugtraq;
+mod code;
 mod compare;
 mod delta;
 mod dir;
 mod fault;
 mod feed;
 mod file;
+mod highlight;
 mod history;
 mod json;
 mod layout;
 mod links;
 mod locks;
 mod markdown;
+mod pictures;
 mod reply;
 mod revision;
 mod search;
@@ -42,8 +48,10 @@ mod tests;
 use address::Form;
 
 pub use address::{Address, Kind, Prefix, Query, Section};
+pub use archive::{Archive, archive};
 pub use fault::{Fault, Result};
 pub use links::Links;
+pub use locks::Breaks;
 pub use reply::Reply;
 pub use search::{Hits, TextHit};
 pub use text::size;
@@ -69,6 +77,8 @@ pub struct Request<'a> {
     pub index: Option<&'a sapwood_search::Index>,
     /// Who looks at it.
     pub visitor: &'a site::Visitor,
+    /// Which locks the visitor may break, if any.
+    pub breaker: Option<&'a dyn Breaks>,
 }
 
 /// The tag of a page: as long as it is the same, the page is. `None` where a page has none.
@@ -106,6 +116,20 @@ pub fn answer(request: &Request<'_>) -> Result<Reply> {
         Kind::Feed => feed::reply(request),
         Kind::Search => search_page::page(request),
         Kind::Locks => locks::page(request),
-        Kind::Description => Err(Fault::Missing),
+        Kind::Branches => branches::page(request),
+        Kind::Archive(_) | Kind::Description => Err(Fault::Missing),
     }
+}
+
+/// The lines of a text as pages show them, in the colours that the file's name gives them: each as text and as HTML.
+#[must_use]
+pub fn coloured(path: &sapwood_core::FsPath, text: &[u8]) -> Vec<(String, String)> {
+    let first_line = text::lines(text).next().unwrap_or(&[]);
+    let mut highlighter = highlight::Highlighter::new(path, first_line);
+    let line = |line: &[u8]| {
+        let shown = text::line(line);
+        let html = code::line(&shown, &highlighter.line(&shown), &[]).into_string();
+        (shown, html)
+    };
+    text::lines(text).map(line).collect()
 }

@@ -4,6 +4,7 @@ use sapwood_core::{FsPath, Revnum, uri};
 
 use crate::address::{Prefix, Section};
 use crate::style;
+use crate::view::Found;
 
 /// Makes links.
 #[derive(Clone, Debug)]
@@ -44,6 +45,12 @@ impl Links {
         self.tree(path, revision)
     }
 
+    /// The page of the locks on a path and below it.
+    #[must_use]
+    pub fn of_locks(&self, path: &FsPath) -> String {
+        self.page("locks", path, None)
+    }
+
     pub(crate) fn style(&self) -> String {
         format!("{}/style/{}", self.pages, style::name())
     }
@@ -70,6 +77,12 @@ impl Links {
         format!("{}/rev/{revision}", self.pages)
     }
 
+    /// The comparison of two places.
+    pub(crate) fn compare(&self, old: &Found, new: &Found) -> String {
+        let page = self.page("compare", &new.path, Some(new.revision));
+        format!("{page}&from={}&with={}", old.revision, field(&old.path))
+    }
+
     /// The page of a search: whose words and section, and behind which hit it begins.
     pub(crate) fn search(&self, words: &str, section: Section, after: Option<&str>) -> String {
         let after = after.map_or(String::new(), |after| format!("&after={}", field(after)));
@@ -86,6 +99,11 @@ impl Links {
         self.page("feed", path, None)
     }
 
+    /// An address below the repository's URL.
+    pub(crate) fn below_root(&self, below: &str) -> String {
+        format!("{}/{below}", self.root)
+    }
+
     /// The bytes of a file, or the plain listing of a directory.
     pub(crate) fn raw(&self, path: &FsPath, peg: Revnum) -> String {
         format!("{}{}?p={peg}", self.root, escaped(path))
@@ -93,7 +111,7 @@ impl Links {
 }
 
 /// The value of a field in an address.
-fn field(text: &str) -> String {
+pub(crate) fn field(text: &str) -> String {
     let mut escaped = String::new();
     for byte in text.bytes() {
         match byte {

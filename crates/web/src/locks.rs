@@ -1,6 +1,7 @@
 //! The locks on a path and below it: which files are locked, by whom, since when, why.
 //!
-//! Invariants: a lock shows where its path may be read; its token, by which it could be broken, never does.
+//! Invariants: a lock shows where its path may be read; its token, by which it could be broken, never does: the form that breaks it
+//! has a code of the server instead.
 
 use maud::{Markup, html};
 use sapwood_core::date::Timestamp;
@@ -13,6 +14,12 @@ use crate::layout::{self, Subject, Tab};
 use crate::reply::Reply;
 use crate::view::Found;
 use crate::{text, times, words};
+
+/// Who may break locks.
+pub trait Breaks: std::fmt::Debug {
+    /// The code of the form that breaks a lock; `None` where the visitor may not.
+    fn code(&self, lock: &Lock) -> Option<String>;
+}
 
 /// Characters of the reason of a lock.
 const REASON: usize = 500;
@@ -51,18 +58,21 @@ pub(crate) fn page(request: &Request<'_>) -> Result<Reply> {
     let Locks { found, locks, are_more } = Locks::read(request)?;
     let body = html! {
         h1 { (words::LOCKS) }
-        @if locks.is_empty() { (layout::note(words::NO_LOCKS)) } @else { (table(request, &locks)) }
+        @if locks.is_empty() { (layout::note(words::NO_LOCKS)) }
+        @else { (table(request, &found, &locks)) }
         @if are_more { (layout::note(words::MORE_LOCKS)) }
     };
-    Ok(layout::reply(request, words::LOCKS, Tab::Locks, &Subject::of(&found), &body))
+    let reply = layout::reply(request, words::LOCKS, Tab::Locks, &Subject::of(&found), &body);
+    // It may have codes of forms.
+    Ok(reply.with("cache-control", "no-store"))
 }
 
-fn table(request: &Request<'_>, locks: &[Lock]) -> Markup {
+fn table(request: &Request<'_>, found: &Found, locks: &[Lock]) -> Markup {
     html! {
         table.list {
             thead { tr {
                 th { (words::NAME) } th { (words::REASON) } th.author { (words::LOCKED) }
-                th.age { (words::SINCE) }
+                th.age { (words::SINCE) } th {}
             } }
             tbody { @for lock in locks {
                 tr {
@@ -70,6 +80,7 @@ fn table(request: &Request<'_>, locks: &[Lock]) -> Markup {
                     td.msg { bdi { (reason(lock)) } }
                     td.author { (layout::author(Some(&lock.owner))) }
                     td.age { (times::ago(Some(&since(lock)), request.now)) }
+                    td.act { (form(request, found, lock)) }
                 }
             } }
         }
@@ -78,4 +89,22 @@ fn table(request: &Request<'_>, locks: &[Lock]) -> Markup {
 
 fn path(request: &Request<'_>, path: &FsPath) -> Markup {
     html! { a href=(request.links.tree(path, None)) { bdi { (text::shown(path.as_str())) } } }
+}
+
+/// The form that breaks a lock. It opens first: one click breaks nothing.
+fn form(request: &Request<'_>, found: &Found, lock: &Lock) -> Markup {
+    let Some(code) = request.breaker.and_then(|breaker| breaker.code(lock)) else {
+        return html! {};
+    };
+    html! {
+        details {
+            summary { (words::BREAK_LOCK) }
+            form method="post" action=(request.links.of_locks(&found.path)) {
+                input type="hidden" name="path" value=(lock.path);
+                input type="hidden" name="code" value=(code);
+                p { (words::BREAK_LOCK_SURE) }
+                button { (words::BREAK_LOCK) }
+            }
+        }
+    }
 }

@@ -4,12 +4,16 @@ use maud::{Markup, html};
 use sapwood_core::paths::FsPathBuf;
 use sapwood_core::props::names;
 use sapwood_core::{FsPath, NodeKind, PropList, Revnum, SvnResult};
+use sapwood_fs::Node;
 use sapwood_repos::LogRevision;
 
 use crate::Request;
 use crate::budget::{self, Budget};
+use crate::bugtraq::Issues;
+use crate::delta::Manner;
 use crate::fault::{Fault, Result};
 use crate::layout::{self, Subject, Tab};
+use crate::pictures::{self, Side};
 use crate::reply::Reply;
 use crate::view::{Change, Found};
 use crate::{delta, text, times, words};
@@ -49,6 +53,19 @@ impl Seen {
         seen.ok_or(Fault::Missing)
     }
 
+    /// The folder that all changed paths are in.
+    fn common_folder(&self) -> FsPathBuf {
+        let mut paths = self.paths.iter().map(|changed| &*changed.path);
+        let Some(first) = paths.next() else { return FsPath::ROOT.to_owned() };
+        let mut folder = first.to_owned();
+        for path in paths {
+            while !path.is_at_or_below(&folder) {
+                folder = folder.parent().to_owned();
+            }
+        }
+        folder
+    }
+
     fn of(change: Change, entry: &LogRevision<'_>) -> Self {
         let mut changes = entry.changes().take(budget::PATHS_SEEN);
         let paths = changes.by_ref().take(budget::PATHS).map(|change| Changed {
@@ -77,7 +94,7 @@ pub(crate) fn page(request: &Request<'_>, revision: Revnum) -> Result<Reply> {
     let deltas = deltas(request, &seen, &budget)?;
     let body = html! {
         (neighbours(request, revision, youngest))
-        (message(request, &seen.change))
+        (message(request, &seen.change, Issues::of(request, &seen.common_folder())?.as_ref()))
         @if !seen.props.is_empty() {
             details.props {
                 summary { (words::PROPERTIES) " (" (seen.props.len()) ")" }
@@ -105,7 +122,7 @@ fn neighbours(request: &Request<'_>, revision: Revnum, youngest: Revnum) -> Mark
     }
 }
 
-fn message(request: &Request<'_>, change: &Change) -> Markup {
+fn message(request: &Request<'_>, change: &Change, issues: Option<&Issues>) -> Markup {
     let message = change.message.as_deref().unwrap_or("");
     html! {
         article.message {
@@ -116,7 +133,14 @@ fn message(request: &Request<'_>, change: &Change) -> Markup {
                 @if let Some(date) = &change.date { " · " span.dim { (times::full(date)) } }
             }
             @if message.trim().is_empty() { p.dim { (words::NO_MESSAGE) } }
-            @else { pre.log { (message.trim_end()) } }
+            @else {
+                pre.log {
+                    @match issues {
+                        Some(issues) => (issues.links(message.trim_end())),
+                        None => (message.trim_end()),
+                    }
+                }
+            }
         }
     }
 }
@@ -183,12 +207,24 @@ fn deltas(request: &Request<'_>, seen: &Seen, budget: &Budget) -> Result<Markup>
         blocks.extend(of_path(request, change, &found, before, budget)?);
     }
     Ok(html! {
-        @if !blocks.is_empty() { h2 { (words::DIFFERENCES) } }
+        @if !blocks.is_empty() {
+            h2 { (words::DIFFERENCES) }
+            (Manner::of(request).links(&request.links.revision(seen.change.revision)))
+        }
         @for block in &blocks { (block) }
         @if is_cut || seen.more > 0 {
             p.note { (words::TOO_LONG) " " (words::see_with("")) code { "svn diff -c " (seen.change.revision) } }
         }
     })
+}
+
+/// What a file showed before and after a change, if it is a picture.
+fn pictures(request: &Request<'_>, old: Option<&Node>, new: &Found) -> Result<Option<Markup>> {
+    let place = old.map(|old| request.view.place_of(old, new)).transpose()?;
+    let before = old.zip(place.as_ref());
+    let before = before.map(|(node, (path, revision))| Side { node, path, revision: *revision });
+    let after = Side { node: &new.node, path: &new.path, revision: new.revision };
+    pictures::compared(request.links, before.as_ref(), Some(&after))
 }
 
 /// The differences at one path.
@@ -216,8 +252,9 @@ fn of_path(
     if !has_text && old_props == new_props {
         return Ok(None);
     }
+    let pictures = if has_text { pictures(request, old.as_ref(), found)? } else { None };
     let text = if has_text {
-        delta::files(old.as_ref(), Some(&found.node), budget)?
+        delta::files(old.as_ref(), Some(&found.node), &found.path, Manner::of(request), budget)?
     } else {
         html! {}
     };
@@ -235,7 +272,9 @@ fn of_path(
                     }
                 }
             }
-            (props) (text)
+            (props)
+            @if let Some(pictures) = pictures { (pictures) }
+            (text)
         }
     }))
 }

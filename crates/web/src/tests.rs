@@ -7,13 +7,17 @@ use sapwood_fs::txn::{WriteOptions, Writer};
 use sapwood_fs::{Caches, LockOptions, LockTarget, OpenOptions};
 use sapwood_repos::authorizer::Everything;
 use sapwood_repos::create::create;
-use sapwood_repos::{PathAuthorizer, Repository};
+use sapwood_repos::{PathAuthorizer, Repository, SharedAuthorizer};
 use sapwood_search::{Index, Scope};
 use serde_json::Value;
 
 use crate::budget::Budget;
 use crate::site::Visitor;
 use crate::{Address, Fault, Links, Prefix, Reply, Request, View, words};
+
+mod archives;
+mod merges;
+mod revisions;
 
 /// Hides one path and what is below it.
 struct Hides(&'static str);
@@ -102,6 +106,7 @@ impl Place {
             has_search: index.is_some(),
             index: index.as_ref(),
             visitor: &Visitor::default(),
+            breaker: None,
         })
     }
 
@@ -109,6 +114,19 @@ impl Place {
     fn body(&self, access: &dyn PathAuthorizer, rest: &str) -> String {
         self.ask(access, rest).unwrap().body
     }
+}
+
+/// A page without its colours and marks.
+fn plain(page: &str) -> String {
+    let page = page.replace("<mark>", "").replace("</mark>", "");
+    let mut plain = String::new();
+    for (at, part) in page.split("<span class=\"t-").enumerate() {
+        match at {
+            0 => plain.push_str(part),
+            _ => plain.push_str(&part.split_once('>').unwrap().1.replacen("</span>", "", 1)),
+        }
+    }
+    plain
 }
 
 fn file(txn: &mut sapwood_fs::txn::Txn, path: &str, contents: &str) {
@@ -121,8 +139,9 @@ fn text(txn: &mut sapwood_fs::txn::Txn, path: &str, contents: &str) {
 }
 
 /// Every kind of page, about the whole of the repository.
-const PAGES: [&str; 15] = [
+const PAGES: [&str; 16] = [
     "/locks/",
+    "/branches/",
     "/search?q=one",
     "/tree/",
     "/tree/trunk",
@@ -140,7 +159,8 @@ const PAGES: [&str; 15] = [
 ];
 
 /// The same as JSON, with the names of their schemas.
-const VALUES: [(&str, &str); 9] = [
+const VALUES: [(&str, &str); 10] = [
+    ("/api/v1/branches/", "Branches"),
     ("/api/v1/locks/", "Locks"),
     ("/api/v1/search?q=one", "Hits"),
     ("/api/v1/tree/", "Directory"),
@@ -227,7 +247,7 @@ fn pages_show_what_is_there() {
     assert!(dir.contains("<h1>Hello</h1>"), "{dir}");
     let file = place.body(&Everything, "/tree/trunk/code.c?p=1&l=2");
     assert!(file.contains("<tr class=\"marked\" id=\"L2\">"), "{file}");
-    assert!(place.body(&Everything, "/tree/trunk/code.c").contains("2 &lt; 3"));
+    assert!(plain(&place.body(&Everything, "/tree/trunk/code.c")).contains("2 &lt; 3"));
     let revision = place.body(&Everything, "/rev/2");
     assert!(revision.contains("<tr class=\"del\"><td class=\"n\">2</td>"), "{revision}");
     let blame = place.body(&Everything, "/blame/trunk/code.c");
@@ -240,7 +260,7 @@ fn pages_show_what_is_there() {
         "{blame}"
     );
     assert!(!row(1).contains("?p=0"), "{blame}");
-    let compared = place.body(&Everything, "/compare/trunk?from=1");
+    let compared = plain(&place.body(&Everything, "/compare/trunk?from=1"));
     assert!(compared.contains("2 &lt; 3") && compared.contains(words::ADDED), "{compared}");
     assert!(place.body(&Everything, "/log/trunk").contains("first things"));
     assert!(
@@ -294,6 +314,8 @@ fn what_may_not_be_read_is_not_there() {
         "compare",
         "feed",
         "locks",
+        "branches",
+        "api/v1/branches",
         "api/v1/tree",
         "api/v1/log",
         "api/v1/blame",
@@ -335,6 +357,7 @@ fn pages_end_when_they_are_stopped() {
             has_search: false,
             index: None,
             visitor: &Visitor::default(),
+            breaker: None,
         })
     };
     for page in ["/tree/trunk", "/log/", "/blame/trunk/code.c", "/rev/1", "/feed/"] {
@@ -420,7 +443,7 @@ fn changes_of_copies_from_hidden_places() {
     assert!(published.contains("the open text") && !published.contains("another"), "{published}");
     assert!(place.body(&Everything, "/rev/4").contains("another plan"));
     // Both could be read where they were before.
-    let later = place.body(&rules, "/rev/6");
+    let later = plain(&place.body(&rules, "/rev/6"));
     assert!(later.contains("the open text") && later.contains("another plan"), "{later}");
     assert_eq!(later.matches("<tr class=\"del\">").count(), 2, "{later}");
 }

@@ -4,8 +4,11 @@
 //! are the same error.
 
 use std::fmt;
+use std::sync::Arc;
 use std::time::Instant;
 
+use sapwood_core::exact::len64;
+use sapwood_core::mergeinfo::{Mergeinfo, RangeList};
 use sapwood_core::paths::FsPathBuf;
 use sapwood_core::props::names;
 use sapwood_core::{
@@ -17,6 +20,7 @@ use sapwood_fs::{Node, RevpropsSnapshot, Root};
 use sapwood_repos::nodes::{Entries, EntriesWanted};
 use sapwood_repos::{
     FileRevReceiver, FileRevsRequest, LogRequest, LogRevision, PathAuthorizer, Repository,
+    SharedAuthorizer, TreeWalk,
 };
 
 use crate::address::Address;
@@ -29,7 +33,10 @@ use crate::text;
 pub struct View<'a> {
     repository: &'a Repository,
     access: &'a dyn PathAuthorizer,
+    /// Ends with the page's time.
     cancel: CancelToken,
+    /// Ends with the server.
+    stop: CancelToken,
 }
 
 impl fmt::Debug for View<'_> {
@@ -47,6 +54,15 @@ pub(crate) struct Found {
     pub(crate) revision: Revnum,
     /// The revision that links go on with; `None` while the newest one is shown.
     pub(crate) sticky: Option<Revnum>,
+}
+
+/// A copy.
+#[derive(Debug)]
+pub(crate) struct Copy {
+    /// The revision that made it.
+    pub(crate) made: Revnum,
+    /// What it was made of.
+    pub(crate) source: (FsPathBuf, Revnum),
 }
 
 /// A change, as far as it may be seen.
@@ -97,9 +113,9 @@ impl<'a> View<'a> {
         access: &'a dyn PathAuthorizer,
         cancel: &CancelToken,
     ) -> Self {
-        let begun = Instant::now();
+        let (begun, stop) = (Instant::now(), cancel.clone());
         let cancel = cancel.or_when(move || begun.elapsed() > budget::END);
-        Self { repository, access, cancel }
+        Self { repository, access, cancel, stop }
     }
 
     /// Whether the newest revision has something at a path that may be read.
@@ -203,7 +219,7 @@ impl<'a> View<'a> {
     }
 
     /// The properties of a revision that may be seen.
-    pub(crate) fn revision_props(&self, revision: Revnum) -> Result<std::sync::Arc<PropList>> {
+    pub(crate) fn revision_props(&self, revision: Revnum) -> Result<Arc<PropList>> {
         if revision > self.youngest()? {
             return Err(Fault::Missing);
         }
@@ -221,6 +237,40 @@ impl<'a> View<'a> {
         })?;
         all.sort_by(|a, b| (!a.is_dir, &a.name).cmp(&(!b.is_dir, &b.name)));
         Ok(all)
+    }
+
+    /// The values of some properties of `path` in the newest revision, or else of the nearest folder above it that has one and may be
+    /// read. What is not there any more has those of the folder where it was.
+    pub(crate) fn set_above<const N: usize>(
+        &self,
+        path: &FsPath,
+        names: [&str; N],
+    ) -> Result<[Option<Vec<u8>>; N]> {
+        let root = self.repository.fs().revision_root(self.youngest()?)?;
+        let mut path = path.to_owned();
+        while !self.may_read(&path)? || root.kind(&path)?.is_none() {
+            if path.is_root() {
+                return Ok(names.map(|_| None));
+            }
+            path = path.parent().to_owned();
+        }
+        let mut lists =
+            sapwood_repos::inherited_props(&root, &path, None, self.access, &self.cancel)?;
+        lists.push((String::new(), root.node(&path)?.props()?));
+        let nearest = |name: &str| lists.iter().rev().find_map(|(_, props)| props.get(name));
+        Ok(names.map(|name| nearest(name).map(<[u8]>::to_vec)))
+    }
+
+    /// All that is below a directory and may be read, within the time of a page. `access` has the rules of this view.
+    pub(crate) fn walk(&self, found: &Found, access: &SharedAuthorizer) -> Result<TreeWalk> {
+        let (path, dir) = (found.path.clone(), found.node.clone());
+        Ok(TreeWalk::below(path, dir, Arc::clone(access), &self.cancel)?)
+    }
+
+    /// The same for what is made after the page, until the server ends.
+    pub(crate) fn long_walk(&self, found: &Found, access: &SharedAuthorizer) -> Result<TreeWalk> {
+        let (path, dir) = (found.path.clone(), found.node.clone());
+        Ok(TreeWalk::below(path, dir, Arc::clone(access), &self.stop)?)
     }
 
     /// The lock on a path.
@@ -290,19 +340,73 @@ impl<'a> View<'a> {
         }
     }
 
+    /// Where `before`, which is what [`View::before`] says of `found`, may be read.
+    pub(crate) fn place_of(&self, before: &Node, found: &Found) -> Result<(FsPathBuf, Revnum)> {
+        if let Some(created) = before.created_rev()
+            && self.may_read(before.created_path())?
+        {
+            return Ok((before.created_path().to_owned(), created));
+        }
+        Ok((found.path.clone(), found.revision.prev().unwrap_or(Revnum::ZERO)))
+    }
+
+    /// The copy that made what is at `path` in `revision`, if its source may be read.
+    pub(crate) fn copy_of(&self, path: &FsPath, revision: Revnum) -> Result<Option<Copy>> {
+        let fs = self.repository.fs();
+        let Some((made, target)) = fs.revision_root(revision)?.closest_copy(path)? else {
+            return Ok(None);
+        };
+        // A folder above it may have been copied, and it with that.
+        let node = fs.revision_root(made)?.node(&target)?;
+        match node.copied_from() {
+            Some((of, source)) if *target == *path && self.may_read(source)? => {
+                Ok(Some(Copy { made, source: (source.to_owned(), of) }))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// The revisions of the history of what was found that are younger than `since`, youngest first, and whether these are all:
+    /// there are at most `limit`.
+    pub(crate) fn revisions_since(
+        &self,
+        found: &Found,
+        since: Revnum,
+        limit: u64,
+    ) -> Result<(Vec<Revnum>, bool)> {
+        let changes = self.log(&found.path, found.revision, limit)?;
+        let is_whole = len64(changes.len()) < limit;
+        let all = changes.len();
+        let revisions = changes.into_iter().map(|change| change.revision);
+        let revisions: Vec<Revnum> = revisions.take_while(|revision| *revision > since).collect();
+        let is_whole = is_whole || revisions.len() < all;
+        Ok((revisions, is_whole))
+    }
+
+    /// What was merged into a folder from `source`, by its own mergeinfo. What cannot be parsed has merged nothing, as for `svn`.
+    pub(crate) fn merged_into(&self, target: &Found, source: &FsPath) -> Result<RangeList> {
+        let props = target.node.props()?;
+        let info = props.get(names::MERGEINFO).and_then(|value| Mergeinfo::parse(value).ok());
+        let ranges = info.and_then(|info| info.0.get(source.as_str()).cloned());
+        Ok(ranges.unwrap_or(RangeList(Vec::new())))
+    }
+
     /// The revisions of a file up to `end`, youngest first, until `receive` returns `false`; with each whether its text
-    /// is another one than that of the younger revision before it.
+    /// is another one than that of the younger revision before it. `merges`: oldest first, each after the revisions that were merged
+    /// there, compared with the one before.
     pub(crate) fn file_revisions(
         &self,
         path: &FsPath,
         end: Revnum,
+        merges: bool,
         receive: &mut dyn FnMut(&FsPath, Revnum, bool) -> SvnResult<bool>,
     ) -> Result<()> {
+        let (start, end) = if merges { (Revnum::ZERO, end) } else { (end, Revnum::ZERO) };
         let request = FileRevsRequest {
             path,
-            start: Some(end),
-            end: Some(Revnum::ZERO),
-            include_merged_revisions: false,
+            start: Some(start),
+            end: Some(end),
+            include_merged_revisions: merges,
         };
         let mut receiver = UntilEnough { receive, is_enough: false };
         let (repository, access) = (self.repository, self.access);

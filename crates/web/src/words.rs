@@ -49,7 +49,9 @@ pub const LOCKED: &str = "Locked by";
 pub const SINCE: &str = "since";
 pub const BINARY: &str = "This file is not text.";
 pub const BINARY_DELTA: &str = "Binary files differ.";
+pub const NO_PICTURE: &str = "No picture";
 pub const NO_LINES: &str = "This file is empty.";
+pub const PLAIN_LINES: &str = "Only the beginning of this text is coloured: the rest is too long.";
 pub const EARLIER_LINES: &str = "Earlier lines";
 pub const LATER_LINES: &str = "Later lines";
 pub const EARLIER: &str = "Older";
@@ -59,7 +61,24 @@ pub const NO_MORE: &str = "The history ends here.";
 pub const NO_REVISIONS: &str = "There is no revision here.";
 pub const TOO_FAR: &str = "These lines are too far inside for a page.";
 
+pub const ARCHIVE: &str = "Archive";
+pub const ARCHIVE_TOO_LARGE: &str =
+    "This folder is too large for an archive. To have all of it: svn export";
+pub const ARCHIVE_LATER: &str = "Too many archives are being made for readers who have not signed in. Please try again later, or sign in.";
+
+pub const BRANCHES: &str = "Branches";
+pub const TAGS: &str = "Tags";
+pub const NO_BRANCHES: &str = "There is no folder branches or tags here.";
+pub const MORE_BRANCHES: &str = "There are more: they are in the folders.";
+pub const AHEAD: &str = "Ahead";
+pub const BEHIND: &str = "Behind";
+pub const AHEAD_MORE: &str = "Revisions that were not merged into the trunk";
+pub const BEHIND_MORE: &str = "Revisions of the trunk that were not merged into it";
+
 pub const LOCKS: &str = "Locks";
+pub const BREAK_LOCK: &str = "Break";
+pub const BREAK_LOCK_SURE: &str =
+    "Who has this lock is not asked, and may lose work that cannot be merged.";
 pub const NO_LOCKS: &str = "Nothing is locked here.";
 pub const MORE_LOCKS: &str = "There are more locks: a folder further down has a list of its own.";
 pub const REASON: &str = "Reason";
@@ -79,6 +98,11 @@ pub const SEARCH_ENDS: &str =
 
 pub const CHANGED_PATHS: &str = "Changed paths";
 pub const DIFFERENCES: &str = "Differences";
+pub const UNIFIED: &str = "Unified";
+pub const SPLIT: &str = "Split";
+pub const IGNORE_SPACE: &str = "Ignore white space";
+pub const COUNT_SPACE: &str = "Show white space";
+pub const ONLY_SPACE: &str = "Only white space differs.";
 pub const ADDED: &str = "added";
 pub const DELETED: &str = "deleted";
 pub const MODIFIED: &str = "modified";
@@ -98,6 +122,10 @@ pub const OLDER_REVISION: &str = "Older revision";
 pub const COMPARE_HINT: &str = "Choose an older revision to compare with.";
 pub const BLAME_ENDS: &str =
     "Lines without a revision are older: the page ends before their revision was found.";
+pub const BLAME_MERGES_END: &str =
+    "This file has too many revisions to look into its merges on a page.";
+pub const WITH_MERGES: &str = "Look into merges";
+pub const WITHOUT_MERGES: &str = "Without merges";
 pub const BLAME_BEFORE: &str = "Before this change";
 pub const LINE_BREAK: &str = "No newline at the end of the file";
 

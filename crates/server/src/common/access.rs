@@ -188,6 +188,12 @@ impl<'s> UserAccess<'s> {
         }
     }
 
+    /// The rules for paths of one who may read in the repository, apart from the request; without any, all may be read.
+    #[must_use]
+    pub fn path_rules(&self) -> Option<UserAuthz> {
+        self.rules.clone()
+    }
+
     /// The rules for the paths that a reply contains.
     fn inner_rules(&self) -> Option<&UserAuthz> {
         self.rules.as_ref().filter(|_| self.config.each_path)

@@ -8,6 +8,7 @@ use super::credentials::{self, Claim, Evidence};
 use super::digest::Proof;
 use super::fail::{DavResult, Fail};
 use super::head::Head;
+use super::own_form;
 use super::state::HttpState;
 use super::workers;
 use crate::common::config::{AccessConfig, Blanket, Login};
@@ -89,15 +90,19 @@ pub(super) fn user(
     Err(Fail::Prove(Box::new(Claim { user, evidence, delay })))
 }
 
-/// The user of a browser that has signed in. Only for what looks, and never for a client of Subversion.
+/// The user of a browser that has signed in. Only for what looks, and for a form of our own; never for a client of Subversion.
 fn signed_in(shared: &HttpState, head: &Head, access: &AccessConfig) -> Option<Principal> {
-    let looks = matches!(head.method.as_str(), "GET" | "HEAD");
-    if !access.sign_in || !looks || head.is_svn_client() {
+    if !access.sign_in || head.is_svn_client() {
         return None;
     }
+    let looks = matches!(head.method.as_str(), "GET" | "HEAD");
+    let is_form = |url: &str| own_form::is_of_locks(head) && own_form::is_ours(head, url);
     // Who sends other credentials wants to be known by them.
     let is_bare = !head.headers.contains_key(AUTHORIZATION);
     let sign_in = shared.sign_in.as_ref().filter(|_| is_bare)?;
+    if !looks && !is_form(sign_in.url()) {
+        return None;
+    }
     sign_in.session(&shared.server.files, &head.headers).map(|(_, user)| user)
 }
 

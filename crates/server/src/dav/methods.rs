@@ -266,7 +266,7 @@ fn in_repository(
     let result = Session::new(shared, head, place).and_then(|mut session| {
         exchange.user = session.access.principal().cloned();
         if let Some(page) = pages::requested(&session, &below)? {
-            return pages::answer(&session, &page, exchange).map(|()| Answer::Given);
+            return pages::answer(&session, &page, exchange, stage).map(answered);
         }
         session.admit()?;
         let result = match master::of(&session) {

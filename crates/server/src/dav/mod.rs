@@ -31,6 +31,7 @@
 mod access_log;
 mod activity;
 mod admission;
+mod archives;
 mod authenticate;
 mod authority;
 pub mod autoversioning;
@@ -51,6 +52,7 @@ pub mod handshake;
 mod head;
 pub mod http;
 mod idle;
+mod lock_form;
 mod locks;
 pub mod login;
 mod lookup;

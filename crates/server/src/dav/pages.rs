@@ -1,21 +1,27 @@
 //! The pages of the crate `web`, as replies: who may see them, and where they are.
 //!
 //! Invariants: a repository in which the user may read nothing answers as one that is not there. Clients of Subversion, other
-//! methods than GET and HEAD, and a repository's own folder `-` never meet a page.
+//! methods than GET and HEAD (but for one form), and a repository's own folder `-` never meet a page.
 
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use hyper::Method;
 use sapwood_core::exact::signed;
 use sapwood_core::{Depth, FsPath, SvnError, SvnResult};
 use sapwood_repos::{PathAuthorizer, RulesId, SubtreeAccess};
 use sapwood_search::Index;
 use sapwood_web::site::Visitor;
-use sapwood_web::{Address, Fault, Kind, Links, Prefix, Reply, Request, View};
+use sapwood_web::{Address, Kind, Links, Prefix, Reply, Request, View};
 
+use super::archives;
 use super::entity::{is_same, tags};
 use super::exchange::{Exchange, NotBefore};
 use super::fail::{DavResult, Fail};
+use super::lock_form::{self, Breaker};
+use super::own_form;
 use super::session::Session;
+use super::sign_in_pages::Done;
+use super::stage::Stage;
 use super::web_reply;
 use crate::common::access::{Action, Decision, UserAccess};
 use crate::common::operation_log::Operation;
@@ -76,7 +82,8 @@ impl PathAuthorizer for EachPath<'_> {
 /// Where the user may not see it, or has to log in; where its address means nothing.
 pub(super) fn requested(session: &Session<'_>, below: &str) -> DavResult<Option<Page>> {
     let looks = matches!(session.head.method.as_str(), "GET" | "HEAD");
-    if !looks || session.is_svn_client() || !are_on(session) {
+    let is_form = own_form::is_of_locks(session.head);
+    if !(looks || is_form) || session.is_svn_client() || !are_on(session) {
         return Ok(None);
     }
     let Some((prefix, rest)) = Prefix::split(below) else { return Ok(None) };
@@ -88,9 +95,12 @@ pub(super) fn requested(session: &Session<'_>, below: &str) -> DavResult<Option<
         return Ok(None);
     }
     let query = session.head.query.as_deref();
-    let Some(address) = Address::parse(rest, query).map_err(fail)? else {
+    let Some(address) = Address::parse(rest, query).map_err(web_reply::failed)? else {
         return if prefix == Prefix::Short { Ok(None) } else { Err(Fail::Missing) };
     };
+    if is_form && !address.is_page_of_locks() {
+        return Ok(None);
+    }
     if address.kind().has_path() {
         must_read(session, address.path())?;
     }
@@ -109,7 +119,7 @@ fn are_on(session: &Session<'_>) -> bool {
 fn has_own_folder(session: &Session<'_>) -> DavResult<bool> {
     let rules = EachPath(&session.access);
     let view = View::new(&session.repository, &rules, &session.shared.server.cancel);
-    view.has(FsPath::trusted(OWN_FOLDER)).map_err(fail)
+    view.has(FsPath::trusted(OWN_FOLDER)).map_err(web_reply::failed)
 }
 
 /// The link from a plain listing into the pages, if there are any.
@@ -127,15 +137,6 @@ fn must_read(session: &Session<'_>, path: &FsPath) -> DavResult {
         Decision::Allow => Ok(()),
         Decision::AskWho => Err(Fail::AskWho),
         Decision::Deny => Err(Fail::Missing),
-    }
-}
-
-fn fail(fault: Fault) -> Fail {
-    match fault {
-        Fault::Missing => Fail::Missing,
-        Fault::Bad(why) => Fail::status(400, why),
-        Fault::TooLong => Fail::status(503, "This takes too long for a page"),
-        Fault::Failed(error) => error.into(),
     }
 }
 
@@ -169,11 +170,29 @@ fn has_tokens(session: &Session<'_>, user: &Principal) -> bool {
         && of_page.is_some_and(|access| of_place.is_some() && access.accounts.as_ref() == of_place)
 }
 
-/// Sends a page.
+/// Answers a request for a page, or a form of one.
 ///
 /// # Errors
-/// [`Fail::Missing`] where there is nothing for this user; corruption and system errors.
-pub(super) fn answer(session: &Session<'_>, page: &Page, exchange: &mut Exchange) -> DavResult {
+/// [`Fail::Missing`] where there is nothing for this user; what a form may not do; corruption and system errors.
+pub(super) fn answer(
+    session: &Session<'_>,
+    page: &Page,
+    exchange: &mut Exchange,
+    stage: Stage,
+) -> DavResult<Done> {
+    if session.head.method != Method::POST {
+        return show(session, page, exchange).map(|()| Done::Answered);
+    }
+    if stage == Stage::Admit && lock_form::is_ours(session) {
+        return Ok(Done::NeedsBody);
+    }
+    let links = Links::new(&session.root, page.prefix);
+    lock_form::answer(session, &links.of_locks(page.address.path()), exchange)?;
+    Ok(Done::Answered)
+}
+
+/// Sends a page.
+fn show(session: &Session<'_>, page: &Page, exchange: &mut Exchange) -> DavResult {
     let rules = EachPath(&session.access);
     let view = View::new(&session.repository, &rules, &session.shared.server.cancel);
     let links = Links::new(&session.root, page.prefix).of_server(session.head.absolute(""));
@@ -189,10 +208,11 @@ pub(super) fn answer(session: &Session<'_>, page: &Page, exchange: &mut Exchange
         has_search: session.shared.server.settings.search_folder.is_some(),
         index: index.as_ref(),
         visitor: &visitor(session),
+        breaker: Some(&Breaker(session)),
     };
     note(session, &page.address).map_err(Fail::from)?;
     let begun = Instant::now();
-    let tag = sapwood_web::tag(&request).map_err(fail)?;
+    let tag = sapwood_web::tag(&request).map_err(web_reply::failed)?;
     if let Some(tag) = &tag {
         exchange.header("etag", tag);
         let known = session.head.header("if-none-match");
@@ -201,11 +221,14 @@ pub(super) fn answer(session: &Session<'_>, page: &Page, exchange: &mut Exchange
             return Ok(());
         }
     }
+    if matches!(page.address.kind(), Kind::Archive(_)) {
+        return archives::send(session, &request, exchange);
+    }
     let reply = sapwood_web::answer(&request);
     if page.address.kind() == Kind::Search && !rules.everything_readable() {
         exchange.not_before = end_of_step(begun).map(NotBefore);
     }
-    web_reply::write(exchange, reply.map_err(fail)?);
+    web_reply::write(exchange, reply.map_err(web_reply::failed)?);
     Ok(())
 }
 
@@ -249,10 +272,16 @@ fn note(session: &Session<'_>, address: &Address) -> Result<(), SvnError> {
     };
     match address.kind() {
         Kind::Home | Kind::Style | Kind::Description => {}
-        Kind::Tree | Kind::Compare => session.log_command(&Operation::List {
+        Kind::Tree | Kind::Compare | Kind::Branches => session.log_command(&Operation::List {
             path,
             revision,
             depth: Depth::Immediates,
+            patterns: None,
+        }),
+        Kind::Archive(_) => session.log_command(&Operation::List {
+            path,
+            revision,
+            depth: Depth::Infinity,
             patterns: None,
         }),
         Kind::Locks => {

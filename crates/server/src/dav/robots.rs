@@ -11,6 +11,9 @@ Disallow: /*/-/rev/\n\
 Disallow: /*/-/blame/\n\
 Disallow: /*/-/compare/\n\
 Disallow: /*/-/feed/\n\
+Disallow: /*/-/branches/\n\
+Disallow: /*/-/tar.gz/\n\
+Disallow: /*/-/zip/\n\
 Disallow: /*/-/api/\n\
 Disallow: /*!svn/\n\
 Disallow: /*?p=\n\

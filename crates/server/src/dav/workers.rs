@@ -27,6 +27,8 @@ const STREAMS: usize = 64;
 const ATTEMPTS: usize = 1024;
 /// Replies that may wait for clients that do not read.
 const UNREAD: usize = 2048;
+/// Archives that are made at a time for readers who have not logged in.
+const ARCHIVES: usize = 8;
 /// The limit of a body that is held whole.
 pub(super) const MOST_HELD: usize = 256 << 20;
 /// Threads for reading and writing temporary files.
@@ -45,6 +47,8 @@ pub struct Workers {
     pub(super) attempts: Arc<FairPermits>,
     /// Replies that wait for clients that do not read.
     pub(super) unread: Arc<FairPermits>,
+    /// Archives of readers who have not logged in.
+    pub(super) archives: Arc<FairPermits>,
     /// Temporary files.
     pub(super) spool: Arc<Spool>,
     memory: Arc<RequestMemory>,
@@ -63,6 +67,7 @@ impl Workers {
             hashes: Arc::clone(&server.hashes),
             unread: FairPermits::new(UNREAD),
             attempts: FairPermits::new(ATTEMPTS),
+            archives: FairPermits::new(ARCHIVES),
             spool: Spool::new(scratch.clone(), spool_bytes),
             memory: Arc::clone(&server.requests),
             metrics: Arc::clone(&server.metrics),

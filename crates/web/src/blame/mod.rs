@@ -3,6 +3,8 @@
 //! The revisions are walked from the youngest on: a line belongs to the first one that has it and whose predecessor has
 //! not. So the walk ends where every line has its revision, or where the page's time does; then the rest is older.
 
+pub(crate) mod merged;
+
 use maud::{Markup, html};
 use sapwood_core::exact::Exact as _;
 use sapwood_core::paths::FsPathBuf;
@@ -14,10 +16,11 @@ use crate::Request;
 use crate::budget::{self, Budget};
 use crate::delta::is_cheap;
 use crate::fault::{Fault, Result};
+use crate::highlight::Highlighter;
 use crate::layout::{self, Subject, Tab};
 use crate::reply::Reply;
 use crate::view::{Change, Found, View};
-use crate::{file, text, times, words};
+use crate::{code, file, text, times, words};
 
 pub(crate) fn page(request: &Request<'_>) -> Result<Reply> {
     let found = request.view.at(request.address)?;
@@ -26,9 +29,21 @@ pub(crate) fn page(request: &Request<'_>) -> Result<Reply> {
     }
     let body = html! {
         h1 { (words::BLAME) ": " bdi { (text::shown(found.path.name())) } }
+        (switch(request, &found))
         (contents(request, &found)?)
     };
     Ok(layout::reply(request, &found.path, Tab::Blame, &Subject::of(&found), &body))
+}
+
+/// The link to the same page with merges, or without.
+fn switch(request: &Request<'_>, found: &Found) -> Markup {
+    let plain = request.links.blame(&found.path, Some(found.revision));
+    html! {
+        nav.manner aria-label=(words::BLAME) {
+            @if request.address.query.merges { a.button href=(plain) rel="nofollow" { (words::WITHOUT_MERGES) } }
+            @else { a.button href={ (plain) "&g=1" } rel="nofollow" { (words::WITH_MERGES) } }
+        }
+    }
 }
 
 /// Where each line of a file is from, or why that is not found out.
@@ -50,19 +65,28 @@ pub(crate) fn lines(request: &Request<'_>, found: &Found) -> Result<Lines> {
     if text::is_binary(&text) {
         return Ok(Lines::Binary);
     }
-    Ok(Lines::Of(walk(request.view, found, text, &Budget::new())?))
+    let budget = Budget::new();
+    Ok(Lines::Of(match request.address.query.merges {
+        true => merged::walk(request.view, found, text, &budget)?,
+        false => walk(request.view, found, text, &budget)?,
+    }))
 }
 
 fn contents(request: &Request<'_>, found: &Found) -> Result<Markup> {
-    let command = html! { (words::see_with("")) code { "svn blame" } };
+    let merges = request.address.query.merges;
+    let (command, ends) = match merges {
+        true => ("svn blame -g", words::BLAME_MERGES_END),
+        false => ("svn blame", words::BLAME_ENDS),
+    };
+    let command = html! { (words::see_with("")) code { (command) } };
     let walk = match lines(request, found)? {
         Lines::Binary => return Ok(layout::note(words::BINARY)),
         Lines::TooLarge => return Ok(html! { p.note { (words::TOO_LARGE) " " (command) } }),
         Lines::Of(walk) => walk,
     };
-    let rows = rows(request, &walk)?;
+    let rows = rows(request, &found.path, &walk)?;
     Ok(html! {
-        @if !walk.is_whole { p.note { (words::BLAME_ENDS) " " (command) } }
+        @if !walk.is_whole { p.note { (ends) " " (command) } }
         (rows)
     })
 }
@@ -78,14 +102,6 @@ pub(crate) struct Walk {
     pub(crate) origins: Vec<Option<Origin>>,
     /// Whether every line has its revision.
     pub(crate) is_whole: bool,
-}
-
-impl Walk {
-    /// The revision before which the file was not there, if that is known.
-    fn oldest(&self) -> Option<Revnum> {
-        let revisions = self.origins.iter().flatten().map(|(revision, _)| *revision);
-        revisions.min().filter(|_| self.is_whole)
-    }
 }
 
 /// The text of the revision that was visited last, and which lines of the newest text its lines are.
@@ -134,7 +150,7 @@ pub(crate) fn walk(view: &View<'_>, found: &Found, text: Vec<u8>, budget: &Budge
             }
         }
     };
-    view.file_revisions(&found.path, found.revision, &mut receive)?;
+    view.file_revisions(&found.path, found.revision, false, &mut receive)?;
     if let Some(fault) = failed {
         return Err(fault);
     }
@@ -144,6 +160,21 @@ pub(crate) fn walk(view: &View<'_>, found: &Found, text: Vec<u8>, budget: &Budge
     }
     let is_whole = origins.iter().all(Option::is_some);
     Ok(Walk { text, origins, is_whole })
+}
+
+/// The text of a revision; `None` where comparing it with another is too dear.
+fn text_of(
+    view: &View<'_>,
+    path: &FsPath,
+    revision: Revnum,
+    other: &[u8],
+) -> Result<Option<Vec<u8>>> {
+    let node = view.find(path, Some(revision), None)?.node;
+    if node.length()? > budget::TEXT {
+        return Ok(None);
+    }
+    let text = file::whole(&node)?;
+    Ok((!text::is_binary(&text) && is_cheap(&text, other)).then_some(text))
 }
 
 fn attribute<'n>(
@@ -165,14 +196,7 @@ fn step(
     origin: Origin,
     origins: &mut [Option<Origin>],
 ) -> Result<Option<Younger>> {
-    let node = view.find(&origin.1, Some(origin.0), None)?.node;
-    if node.length()? > budget::TEXT {
-        return Ok(None);
-    }
-    let text = file::whole(&node)?;
-    if text::is_binary(&text) || !is_cheap(&text, &last.text) {
-        return Ok(None);
-    }
+    let Some(text) = text_of(view, &origin.1, origin.0, &last.text)? else { return Ok(None) };
     let diff = compare(&Options::default(), &text, &last.text);
     let mut lines = Vec::new();
     for range in &diff.ranges {
@@ -187,32 +211,56 @@ fn step(
     Ok(Some(Younger { origin, text, lines }))
 }
 
-fn rows(request: &Request<'_>, walk: &Walk) -> Result<Markup> {
-    let mut changes: std::collections::BTreeMap<Revnum, Change> = std::collections::BTreeMap::new();
+/// What is said of a revision that lines are from.
+struct Source {
+    change: Change,
+    /// Where the file was before it, if it was there.
+    before: Option<FsPathBuf>,
+}
+
+type Sources = std::collections::BTreeMap<Revnum, Source>;
+
+/// The revisions that lines are from.
+fn sources(request: &Request<'_>, walk: &Walk) -> Result<Sources> {
+    let budget = Budget::new();
+    let mut sources = Sources::new();
     for (revision, path) in walk.origins.iter().flatten() {
-        if !changes.contains_key(revision) {
-            let node = request.view.find(path, Some(*revision), None)?.node;
-            let mut change = request.view.last_change(&mut request.view.revprops(), &node)?;
-            change.message = request.view.message(*revision)?;
-            changes.insert(*revision, change);
+        if sources.contains_key(revision) {
+            continue;
         }
+        let node = request.view.find(path, Some(*revision), None)?.node;
+        let mut change = request.view.last_change(&mut request.view.revprops(), &node)?;
+        change.message = request.view.message(*revision)?;
+        // Links are left out where there are too many to be made in time.
+        let before = match revision.prev().filter(|_| !budget.is_over()) {
+            Some(before) => request.view.path_in(path, *revision, before)?,
+            None => None,
+        };
+        sources.insert(*revision, Source { change, before });
     }
-    let first = walk.oldest();
+    Ok(sources)
+}
+
+fn rows(request: &Request<'_>, path: &FsPath, walk: &Walk) -> Result<Markup> {
+    let changes = sources(request, walk)?;
     let oldest = changes.keys().next().copied();
     let newest = changes.keys().next_back().copied();
     let mut last = None;
     let mut rows = Vec::new();
+    let first_line = text::lines(&walk.text).next().unwrap_or(&[]);
+    let mut highlighter = Highlighter::new(path, first_line);
     for ((line, origin), number) in text::lines(&walk.text).zip(&walk.origins).zip(1u64..) {
         let revision = origin.as_ref().map(|(revision, _)| *revision);
         let is_first = last != Some(revision);
         last = Some(revision);
         let change = revision.and_then(|revision| changes.get(&revision));
         let class = heat(revision, oldest, newest);
+        let line = text::line(line);
         rows.push(html! {
             tr id={ "L" (number) } .first[is_first] {
-                td class={ "who " (class) } { @if is_first { (who(request, origin.as_ref(), change, first)) } }
+                td class={ "who " (class) } { @if is_first { (who(request, origin.as_ref(), change)) } }
                 td.n { a href={ "#L" (number) } { (number) } }
-                td.c { (text::line(line)) }
+                td.c { (code::line(&line, &highlighter.line(&line), &[])) }
             }
         });
         if number == budget::LINES.times(5) {
@@ -220,7 +268,10 @@ fn rows(request: &Request<'_>, walk: &Walk) -> Result<Markup> {
             break;
         }
     }
-    Ok(html! { table.code.blame { @for row in &rows { (row) } } })
+    Ok(html! {
+        table.code.blame { @for row in &rows { (row) } }
+        @if highlighter.is_cut() { (layout::note(words::PLAIN_LINES)) }
+    })
 }
 
 /// The colour of a revision: the younger, the stronger.
@@ -232,20 +283,24 @@ fn heat(revision: Option<Revnum>, oldest: Option<Revnum>, newest: Option<Revnum>
     CLASSES.get(sapwood_core::exact::clamped(step)).copied().unwrap_or("h4")
 }
 
-fn who(
-    request: &Request<'_>,
-    origin: Option<&Origin>,
-    change: Option<&Change>,
-    oldest: Option<Revnum>,
-) -> Markup {
-    let (Some((revision, path)), Some(change)) = (origin, change) else { return html! {} };
+fn who(request: &Request<'_>, origin: Option<&Origin>, source: Option<&Source>) -> Markup {
+    let (Some((revision, path)), Some(Source { change, before })) = (origin, source) else {
+        return html! {};
+    };
+    let merges = request.address.query.merges;
     let message = text::first_line(change.message.as_deref().unwrap_or(""));
+    let before = before.as_ref().zip(revision.prev());
+    let before = before.map(|(path, before)| {
+        let page = request.links.blame(path, Some(before));
+        if merges { page + "&g=1" } else { page }
+    });
     html! {
         a.rev href=(request.links.revision(*revision)) rel="nofollow" title=(message) { (words::revision(*revision)) }
+        @if merges && *path != *request.address.path() { " " span.from title=(text::shown(path)) { "\u{2937}" } }
         " " (layout::author(change.author.as_deref()))
         " " span.age { (times::ago(change.date.as_deref(), request.now)) }
-        @if let Some(before) = revision.prev().filter(|_| oldest != Some(*revision)) {
-            " " a.before href=(request.links.blame(path, Some(before))) rel="nofollow" title=(words::BLAME_BEFORE) { "\u{2190}" }
+        @if let Some(before) = before {
+            " " a.before href=(before) rel="nofollow" title=(words::BLAME_BEFORE) { "\u{2190}" }
         }
     }
 }

@@ -1,0 +1,67 @@
+//! Archives of directories, sent while they are made.
+//!
+//! Invariants: the rights of the user are checked before, and for each node while it goes on; while the client does not read, no thread
+//! waits; readers who have not logged in have a share of archives that leaves room for all else.
+
+use std::sync::Arc;
+
+use sapwood_core::{FsPath, SvnResult};
+use sapwood_repos::{PathAuthorizer, SharedAuthorizer, SubtreeAccess, UserAuthz};
+use sapwood_web::{Request, words};
+
+use super::exchange::Exchange;
+use super::fail::{DavResult, Fail};
+use super::session::Session;
+use super::web_reply::failed;
+
+/// The rules of a user who may read in the repository, for as long as an archive is made. Each path is asked about, as on pages.
+#[derive(Debug)]
+struct Rules(Option<UserAuthz>);
+
+impl PathAuthorizer for Rules {
+    fn readable(&self, path: &FsPath) -> SvnResult<bool> {
+        self.0.as_ref().map_or(Ok(true), |rules| rules.readable(path))
+    }
+
+    fn everything_readable(&self) -> bool {
+        self.0.as_ref().is_none_or(PathAuthorizer::everything_readable)
+    }
+
+    fn subtree(&self, path: &FsPath) -> SvnResult<SubtreeAccess> {
+        self.0.as_ref().map_or(Ok(SubtreeAccess::Readable), |rules| rules.subtree(path))
+    }
+}
+
+/// Sends the archive that a request is for. The caller has found that the user may read in the repository.
+///
+/// # Errors
+/// [`Fail::Missing`] where there is no such directory for this user; 429 where too many are being made; corruption and system errors.
+pub(super) fn send(
+    session: &Session<'_>,
+    request: &Request<'_>,
+    exchange: &mut Exchange,
+) -> DavResult {
+    let access: SharedAuthorizer = Arc::new(Rules(session.access.path_rules()));
+    let permit = match session.access.user() {
+        Some(_) => None,
+        None => {
+            let outlet = exchange.outlet();
+            let permit = outlet.workers.archives.try_acquire(outlet.caller);
+            Some(permit.ok_or_else(|| Fail::status(429, words::ARCHIVE_LATER))?)
+        }
+    };
+    let mut archive =
+        sapwood_web::archive(request, &access).map_err(failed)?.ok_or(Fail::Missing)?;
+    for (name, value) in archive.headers() {
+        exchange.header(name, &value);
+    }
+    if session.head.method == "HEAD" {
+        return exchange.flush().map_err(Fail::from);
+    }
+    exchange.produce(Box::new(move |out| {
+        // The share is given back with the last piece, or when the client has gone.
+        let _held = &permit;
+        archive.make(out)
+    }))?;
+    Ok(())
+}

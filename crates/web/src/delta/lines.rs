@@ -1,0 +1,149 @@
+//! The lines of a difference that are shown: changes with a few lines around them, as far as the page's limits allow.
+
+use sapwood_core::exact::Exact as _;
+use sapwood_diff::{IgnoreSpace, Options, Range, compare};
+
+use crate::budget::{self, Budget};
+use crate::text;
+
+/// Unchanged lines around changes.
+const CONTEXT: usize = 3;
+
+/// A line and its number in its text, from 0.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Line<'t> {
+    pub(super) at: usize,
+    pub(super) text: &'t [u8],
+}
+
+/// Lines that belong together.
+#[derive(Debug)]
+pub(super) enum Piece<'t> {
+    /// One line that is the same on both sides (or differs in white space that does not count).
+    Same(Line<'t>, Line<'t>),
+    /// Lines that were replaced by others.
+    Change(Vec<Line<'t>>, Vec<Line<'t>>),
+}
+
+/// What is shown of a difference.
+#[derive(Debug, Default)]
+pub(super) struct Hunks<'t> {
+    pub(super) all: Vec<Vec<Piece<'t>>>,
+    /// Whether there is more.
+    pub(super) is_cut: bool,
+    /// Whether any line differs.
+    pub(super) has_changes: bool,
+}
+
+/// How many lines and bytes are left.
+struct Left {
+    lines: usize,
+    bytes: usize,
+    used: (usize, usize),
+}
+
+impl Left {
+    /// Takes one more line, if there is room for it.
+    fn take(&mut self, line: &Line<'_>) -> bool {
+        if self.used.0 >= self.lines || self.used.1 >= self.bytes {
+            return false;
+        }
+        let bytes = line.text.len().min(budget::LINE);
+        self.used = (self.used.0.plus(1), self.used.1.plus(bytes));
+        true
+    }
+}
+
+/// Compares two texts.
+pub(super) fn hunks<'t>(
+    old: &'t [u8],
+    new: &'t [u8],
+    ignores_space: bool,
+    budget: &Budget,
+) -> Hunks<'t> {
+    let ignore_space = if ignores_space { IgnoreSpace::All } else { IgnoreSpace::None };
+    let options = Options { context: CONTEXT, ignore_space, ..Options::default() };
+    let diff = compare(&options, old, new);
+    let (old, new): (Vec<&[u8]>, Vec<&[u8]>) =
+        (text::lines(old).collect(), text::lines(new).collect());
+    let (lines, bytes) = budget.left();
+    let mut left = Left { lines, bytes, used: (0, 0) };
+    let mut hunks = Hunks { has_changes: diff.has_changes(), ..Hunks::default() };
+    for (at, range) in diff.ranges.iter().enumerate() {
+        let is_last = at.plus(1) == diff.ranges.len();
+        let fits = if range.common {
+            common(&mut hunks.all, range, (at == 0, is_last), (&old, &new), &mut left)
+        } else {
+            change(&mut hunks.all, range, (&old, &new), &mut left)
+        };
+        if !fits {
+            hunks.is_cut = true;
+            break;
+        }
+    }
+    budget.take(left.used.0, left.used.1);
+    hunks.all.retain(|hunk| !hunk.is_empty());
+    hunks
+}
+
+fn line<'t>(lines: &[&'t [u8]], at: usize) -> Line<'t> {
+    Line { at, text: lines.get(at).copied().unwrap_or(&[]) }
+}
+
+fn push<'t>(hunks: &mut Vec<Vec<Piece<'t>>>, piece: Piece<'t>) {
+    match hunks.last_mut() {
+        Some(hunk) => hunk.push(piece),
+        None => hunks.push(vec![piece]),
+    }
+}
+
+/// Adds lines that differ; `false` where not all of them fit.
+fn change<'t>(
+    hunks: &mut Vec<Vec<Piece<'t>>>,
+    range: &Range,
+    (old, new): (&[&'t [u8]], &[&'t [u8]]),
+    left: &mut Left,
+) -> bool {
+    let mut fits = true;
+    let mut side = |lines: &[&'t [u8]], start: usize, len: usize| -> Vec<Line<'t>> {
+        let all = (start..start.plus(len)).map(|at| line(lines, at));
+        let taken: Vec<Line<'t>> = all.take_while(|line| left.take(line)).collect();
+        fits &= taken.len() == len;
+        taken
+    };
+    let olds = side(old, range.old_start, range.old_len);
+    let news = side(new, range.new_start, range.new_len);
+    if !olds.is_empty() || !news.is_empty() {
+        push(hunks, Piece::Change(olds, news));
+    }
+    fits
+}
+
+/// Adds the unchanged lines next to changes; a new hunk begins where others are left out.
+fn common<'t>(
+    hunks: &mut Vec<Vec<Piece<'t>>>,
+    range: &Range,
+    (is_first, is_last): (bool, bool),
+    (old, new): (&[&'t [u8]], &[&'t [u8]]),
+    left: &mut Left,
+) -> bool {
+    let len = range.new_len;
+    let head = if is_first { 0 } else { CONTEXT.min(len) };
+    let tail = if is_last { 0 } else { CONTEXT.min(len) };
+    let is_whole = head.plus(tail) >= len;
+    let (head, tail) = if is_whole { (len, len) } else { (head, len.minus(tail)) };
+    for at in (0..head).chain(tail..len) {
+        if !is_whole && at == tail {
+            hunks.push(Vec::new());
+        }
+        let new = line(new, range.new_start.plus(at));
+        if !left.take(&new) {
+            return false;
+        }
+        push(hunks, Piece::Same(line(old, range.old_start.plus(at)), new));
+    }
+    if !is_whole && tail == len {
+        hunks.push(Vec::new());
+    }
+    true
+}

@@ -1,0 +1,287 @@
+//! Differences of two texts, as lines with their numbers.
+
+mod colours;
+mod lines;
+mod marks;
+mod table;
+
+use maud::{Markup, html};
+use sapwood_core::exact::Exact as _;
+use sapwood_core::props::{is_binary_mime_type, names};
+use sapwood_core::{FsPath, NodeKind, PropList};
+use sapwood_fs::Node;
+
+use crate::Request;
+use crate::budget::{self, Budget};
+use crate::fault::Result;
+use crate::{file, text, words};
+use table::Table;
+
+/// Two texts that can be compared, or why they cannot.
+pub(crate) enum Texts {
+    Both(Vec<u8>, Vec<u8>),
+    Not(&'static str),
+}
+
+impl Texts {
+    /// The texts of two files; nothing is an empty text.
+    pub(crate) fn of(old: Option<&Node>, new: Option<&Node>) -> Result<Self> {
+        let mut texts = [Vec::new(), Vec::new()];
+        for (node, text) in [old, new].into_iter().zip(&mut texts) {
+            let Some(node) = node.filter(|node| node.kind() == NodeKind::File) else { continue };
+            if node.props()?.get(names::MIME_TYPE).is_some_and(is_binary_mime_type) {
+                return Ok(Self::Not(words::BINARY_DELTA));
+            }
+            if node.length()? > budget::TEXT {
+                return Ok(Self::Not(words::TOO_LARGE));
+            }
+            *text = file::whole(node)?;
+            if text::is_binary(text) {
+                return Ok(Self::Not(words::BINARY_DELTA));
+            }
+        }
+        let [old, new] = texts;
+        if !is_cheap(&old, &new) {
+            return Ok(Self::Not(words::TOO_LARGE));
+        }
+        Ok(Self::Both(old, new))
+    }
+}
+
+/// Whether two texts have few lines that may differ.
+pub(crate) fn is_cheap(old: &[u8], new: &[u8]) -> bool {
+    let (mut old, mut new): (Vec<&[u8]>, Vec<&[u8]>) =
+        (text::lines(old).collect(), text::lines(new).collect());
+    while old.last().is_some() && old.last() == new.last() {
+        old.pop();
+        new.pop();
+    }
+    let same = old.iter().zip(&new).take_while(|(old, new)| old == new).count();
+    let pairs = old.len().minus(same).checked_mul(new.len().minus(same));
+    pairs.is_some_and(|pairs| pairs <= budget::PAIRS)
+}
+
+/// How differences are shown.
+#[derive(Clone, Copy, Debug, Default, Hash, PartialEq, Eq)]
+pub(crate) struct Manner {
+    /// Both sides beside each other.
+    pub(crate) is_split: bool,
+    /// Lines that differ in white space only are the same.
+    pub(crate) ignores_space: bool,
+}
+
+impl Manner {
+    pub(crate) fn of(request: &Request<'_>) -> Self {
+        let query = &request.address.query;
+        Self { is_split: query.is_split, ignores_space: query.ignores_space }
+    }
+
+    /// Links to the same page in other manners. `address` is that of the page without one.
+    pub(crate) fn links(self, address: &str) -> Markup {
+        let one = |manner: Self, word: &str| {
+            let is_current = manner == self;
+            html! {
+                a.button href=(manner.at(address)) rel="nofollow"
+                    aria-current=[is_current.then_some("true")] { (word) }
+            }
+        };
+        html! {
+            nav.manner aria-label=(words::DIFFERENCES) {
+                (one(Self { is_split: false, ..self }, words::UNIFIED))
+                (one(Self { is_split: true, ..self }, words::SPLIT))
+                span.gap {}
+                @if self.ignores_space { (one(Self { ignores_space: false, ..self }, words::COUNT_SPACE)) }
+                @else { (one(Self { ignores_space: true, ..self }, words::IGNORE_SPACE)) }
+            }
+        }
+    }
+
+    /// An address with this manner.
+    fn at(self, address: &str) -> String {
+        let mut address = address.to_owned();
+        for (is_set, field) in [(self.is_split, "view=split"), (self.ignores_space, "w=1")] {
+            if is_set {
+                address.push(if address.contains('?') { '&' } else { '?' });
+                address.push_str(field);
+            }
+        }
+        address
+    }
+
+    /// The same as fields of a form.
+    pub(crate) fn fields(self) -> Markup {
+        html! {
+            @if self.is_split { input type="hidden" name="view" value="split"; }
+            @if self.ignores_space { input type="hidden" name="w" value="1"; }
+        }
+    }
+}
+
+/// The differences of two files, or a sentence. `path` says which language they are in.
+pub(crate) fn files(
+    old: Option<&Node>,
+    new: Option<&Node>,
+    path: &FsPath,
+    manner: Manner,
+    budget: &Budget,
+) -> Result<Markup> {
+    Ok(match Texts::of(old, new)? {
+        Texts::Not(words) => html! { p.note { (words) } },
+        Texts::Both(old, new) => texts(&old, &new, path, manner, budget),
+    })
+}
+
+/// The differences of two texts.
+fn texts(old: &[u8], new: &[u8], path: &FsPath, manner: Manner, budget: &Budget) -> Markup {
+    let hunks = lines::hunks(old, new, manner.ignores_space, budget);
+    if manner.ignores_space && !hunks.has_changes {
+        return html! { p.note { (words::ONLY_SPACE) } };
+    }
+    let colours = colours::of(path, (old, new), &hunks, budget);
+    let table = Table { colours: &colours, manner, budget };
+    html! {
+        (table.of(&hunks))
+        @if hunks.is_cut { p.note { (words::TOO_MANY_LINES) } }
+        @if colours.is_cut { p.dim { (words::PLAIN_LINES) } }
+    }
+}
+
+/// The differences of two lists of properties; empty where there are none.
+pub(crate) fn properties(old: &PropList, new: &PropList) -> Markup {
+    let changes = old.diff_to(new);
+    if changes.is_empty() {
+        return html! {};
+    }
+    let value = |value: Option<&[u8]>| {
+        html! {
+            td { @match value {
+                Some(value) => pre { (file::value_text(value)) },
+                None => span.dim { (words::NOT_SET) },
+            } }
+        }
+    };
+    html! {
+        table.propdelta {
+            thead { tr { th { (words::PROPERTY) } th { (words::BEFORE) } th { (words::AFTER) } } }
+            tbody {
+                @for (name, after) in changes.iter().take(budget::PROPERTIES) {
+                    tr { th { bdi { (text::shown(name)) } } (value(old.get(name))) (value(after.as_deref())) }
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown_as(old: &str, new: &str) -> String {
+        texts(
+            old.as_bytes(),
+            new.as_bytes(),
+            FsPath::trusted("/x"),
+            Manner::default(),
+            &Budget::new(),
+        )
+        .into_string()
+    }
+
+    #[test]
+    fn lines_with_their_numbers() {
+        let old: String = (1..=20).map(|n| format!("{n}\n")).collect();
+        let html = shown_as(&old, &old.replace("10\n", "<ten>\n"));
+        assert!(
+            html.contains("<tr class=\"del\"><td class=\"n\">10</td><td class=\"n\"></td>"),
+            "{html}"
+        );
+        assert!(html.contains("&lt;ten&gt;"), "{html}");
+        // Three lines around it, and no more.
+        assert!(html.contains("\"c same\">7<") && html.contains("\"c same\">13<"), "{html}");
+        assert!(!html.contains("\"c same\">6<") && !html.contains("\"c same\">14<"), "{html}");
+        // Lines are those that the comparison counts.
+        let html = shown_as("a\rb\rc\r", "a\rb\rd\r");
+        assert!(
+            html.contains("<tr class=\"add\"><td class=\"n\"></td><td class=\"n\">3</td>"),
+            "{html}"
+        );
+        assert_eq!(shown_as("a\n", "a\n"), "<table class=\"delta\"></table>");
+    }
+
+    #[test]
+    fn both_sides_beside_each_other() {
+        let manner = Manner { is_split: true, ..Manner::default() };
+        let split = |old: &str, new: &str| {
+            texts(old.as_bytes(), new.as_bytes(), FsPath::trusted("/x"), manner, &Budget::new())
+                .into_string()
+        };
+        let html = split("a\nlet x = 1;\nz\n", "a\nlet <y> = 1;\nmore\nz\n");
+        let rows: Vec<&str> = html.split("<tr").skip(1).collect();
+        assert_eq!(rows.len(), 4, "{html}");
+        let changed = "<td class=\"n\">2</td><td class=\"c del\">let <mark>x</mark> = 1;</td>\
+            <td class=\"n\">2</td><td class=\"c add\">let <mark>&lt;y&gt;</mark> = 1;</td>";
+        assert!(rows[1].contains(changed), "{html}");
+        let added = "<td class=\"n\"></td><td class=\"c none\"></td><td class=\"n\">3</td>\
+            <td class=\"c add\">more</td>";
+        assert!(rows[2].contains(added), "{html}");
+        assert!(rows[3].contains("<td class=\"n\">3</td>") && rows[3].contains(">4<"), "{html}");
+    }
+
+    /// A line has the colour that it has in its text, not the one that it would have by itself.
+    #[test]
+    fn lines_have_the_colours_of_their_texts() {
+        let long: String = (0..20).map(|n| format!("line {n}\n")).collect();
+        let (old, new) = (format!("/*\n{long}x */\n"), format!("/*\n{long}y */\n"));
+        let shown = |path: &str, budget: &Budget| {
+            let path = FsPath::trusted(path);
+            texts(old.as_bytes(), new.as_bytes(), path, Manner::default(), budget).into_string()
+        };
+        let html = shown("/a.c", &Budget::new());
+        assert!(html.contains("<span class=\"t-c\">line 19</span>"), "{html}");
+        assert!(!shown("/a", &Budget::new()).contains("t-c"));
+        let used = Budget::new();
+        while used.take_coloured(1 << 20) {}
+        let plain = shown("/a.c", &used);
+        assert!(!plain.contains("t-c") && plain.contains(words::PLAIN_LINES), "{plain}");
+    }
+
+    #[test]
+    fn white_space_can_be_left_out() {
+        let manner = Manner { ignores_space: true, ..Manner::default() };
+        let html = |old: &str, new: &str| {
+            texts(old.as_bytes(), new.as_bytes(), FsPath::trusted("/x"), manner, &Budget::new())
+                .into_string()
+        };
+        assert!(html("a b\n", "a    b\n").contains(words::ONLY_SPACE));
+        let both = html("a b\nc\n", "a    b\nd\n");
+        assert_eq!(both.matches("<tr class=\"del\">").count(), 1, "{both}");
+        assert!(both.contains(">a    b<"), "the new text is shown: {both}");
+        assert!(shown_as("a b\n", "a    b\n").contains("<tr class=\"del\">"));
+        assert_eq!(manner.at("/x?p=1"), "/x?p=1&w=1");
+        assert_eq!(Manner { is_split: true, ..manner }.at("/x"), "/x?view=split&w=1");
+    }
+
+    #[test]
+    fn a_page_has_so_many_lines() {
+        let new: String = (0..5_000).map(|n| format!("{n}\n")).collect();
+        let budget = Budget::new();
+        let html = texts(b"", new.as_bytes(), FsPath::trusted("/x"), Manner::default(), &budget)
+            .into_string();
+        assert_eq!(html.matches("<tr").count(), budget::DELTA_LINES_OF_FILE);
+        assert!(html.contains(words::TOO_MANY_LINES));
+        budget.take(budget::DELTA_LINES, 0);
+        assert!(
+            !texts(b"", new.as_bytes(), FsPath::trusted("/x"), Manner::default(), &budget)
+                .into_string()
+                .contains("<tr")
+        );
+    }
+
+    #[test]
+    fn texts_without_common_lines_are_too_dear() {
+        let many = |word: &str| (0..5_000).map(|n| format!("{word}{n}\n")).collect::<String>();
+        assert!(!is_cheap(many("a").as_bytes(), many("b").as_bytes()));
+        assert!(is_cheap(many("a").as_bytes(), (many("a") + "more\n").as_bytes()));
+        assert!(is_cheap(b"", many("a").as_bytes()));
+    }
+}

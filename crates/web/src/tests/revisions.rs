@@ -1,0 +1,74 @@
+//! What the page of a revision has beside its lines: issues in its message, pictures.
+
+use super::*;
+
+/// The tracker is the one of the nearest folder, and one whose folder may not be read is none.
+#[test]
+fn messages_lead_to_issues() {
+    let place = Place::new();
+    place.commit("no link", |txn| {
+        let mut set = |path: &str, name: &str, value: &str| {
+            txn.change_prop(FsPath::trusted(path), name, Some(value.as_bytes())).unwrap();
+        };
+        set("/", "bugtraq:url", "https://all/%BUGID%");
+        set("/", "bugtraq:logregex", "#(\\d+)");
+        set("/trunk", "bugtraq:url", "/own/%BUGID%");
+        set("/secret", "bugtraq:url", "https://hidden/%BUGID%");
+    });
+    place.commit("fixes #12 <b>\n\nand #13", |txn| text(txn, "/trunk/code.c", "one\n"));
+    let page = place.body(&Everything, "/rev/5");
+    for part in ["fixes #<a", "href=\"/own/12\"", "&lt;b&gt;", "href=\"/own/13\""] {
+        assert!(page.contains(part), "{part}: {page}");
+    }
+    let log = place.body(&Everything, "/log/trunk/code.c");
+    assert!(log.contains("href=\"/own/12\"") && log.contains("href=\"/own/13\""), "{log}");
+    assert!(place.body(&Everything, "/log/").contains("href=\"https://all/12\""));
+    place.commit("hides #14", |txn| text(txn, "/secret/plan", "more\n"));
+    assert!(place.body(&Everything, "/rev/6").contains("https://hidden/14"));
+    let hidden = place.body(&Hides("/secret"), "/rev/6");
+    assert!(!hidden.contains("hidden/") && !hidden.contains("#14"), "{hidden}");
+    // What may not be read says nothing of what may.
+    place.commit("moved", |txn| {
+        txn.change_prop(FsPath::trusted("/"), "bugtraq:url", None).unwrap();
+        txn.change_prop(FsPath::trusted("/trunk"), "bugtraq:url", None).unwrap();
+    });
+    assert!(!place.body(&Everything, "/rev/5").contains("href=\"/own"));
+}
+
+/// Pictures before and after a change come from where each may be read.
+#[test]
+fn pictures_stand_beside_each_other() {
+    let place = Place::new();
+    place.commit("pictures", |txn| {
+        for path in ["/trunk/a.png", "/secret/b.png", "/trunk/c.svg"] {
+            file(txn, path, "old\0");
+        }
+        let svg = (FsPath::trusted("/trunk/c.svg"), Some(&b"image/svg+xml"[..]));
+        txn.change_prop(svg.0, "svn:mime-type", svg.1).unwrap();
+        // As `svn add` has it.
+        let png = (FsPath::trusted("/trunk/a.png"), Some(&b"application/octet-stream"[..]));
+        txn.change_prop(png.0, "svn:mime-type", png.1).unwrap();
+    });
+    let old = place.repository.fs().revision_root(Revnum(4)).unwrap();
+    place.commit("copied and changed", |txn| {
+        txn.copy(&old, FsPath::trusted("/secret/b.png"), FsPath::trusted("/trunk/b.png"), true)
+            .unwrap();
+        for path in ["/trunk/a.png", "/trunk/b.png", "/trunk/c.svg"] {
+            text(txn, path, "new\0");
+        }
+    });
+    let image = |path: &str, revision: u64| format!("<img src=\"/r{path}?p={revision}\"");
+    for page in ["/rev/5", "/compare/trunk?from=4"] {
+        let all = place.body(&Everything, page);
+        for path in ["/trunk/a.png", "/trunk/c.svg"] {
+            assert!(
+                all.contains(&image(path, 4)) && all.contains(&image(path, 5)),
+                "{page}: {all}"
+            );
+        }
+    }
+    assert!(place.body(&Everything, "/rev/5").contains(&image("/secret/b.png", 4)));
+    let hidden = place.body(&Hides("/secret"), "/rev/5");
+    assert!(!hidden.contains("secret"), "{hidden}");
+    assert!(hidden.contains(&image("/trunk/b.png", 5)) && hidden.contains(words::NO_PICTURE));
+}
