@@ -29,14 +29,14 @@ use crate::common::principal::Principal;
 use sapwood_wire_dav::Resource;
 
 /// Simple enough for any browser, with a light and a dark scheme.
-const STYLE: &str = ":root{color-scheme:light dark}\
+const STYLE: &str = ":root{color-scheme:light dark;background:#fff;color:#1f2420}\
 body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem}\
 h1{font-size:1.6rem;line-height:1.3;overflow-wrap:anywhere}\
 table{border-collapse:collapse;width:100%}td,th{padding:.2rem .6rem;text-align:left;vertical-align:top}\
 tr:nth-child(odd) td{background:#8881}td.n,th.n{text-align:right;font-variant-numeric:tabular-nums}\
 td.n,td.k{white-space:nowrap}td:first-child{overflow-wrap:anywhere}td.d{padding:.2rem 0}\
 a{color:#0b57d0;text-decoration:none}a:hover{text-decoration:underline}\
-@media(prefers-color-scheme:dark){a{color:#8ab4f8}}\
+@media(prefers-color-scheme:dark){:root{background:#14181a;color:#dfe5e0}a{color:#8ab4f8}}\
 footer{margin-top:2rem;opacity:.6;font-size:.85rem}\
 @media(max-width:40rem){.w{display:none}}";
 
