@@ -100,7 +100,7 @@ mod tests {
         peer.write_all(b"x").unwrap();
         assert_eq!(both(&own), [false, false]);
         peer.shutdown(Shutdown::Write).unwrap();
-        assert!(!portable::hung_up(&own).is_some(), "there is something to read before the end");
+        assert!(portable::hung_up(&own).is_none(), "there is something to read before the end");
         own.read_exact(&mut [0]).unwrap();
         assert!(own.read(&mut [0]).is_ok_and(|read| read == 0), "the end has come");
         assert_eq!(both(&own), [true, true]);

@@ -71,6 +71,7 @@ mod portable {
     }
 
     /// It can only be read by setting another: what other threads make meanwhile lacks more, not less.
+    #[allow(clippy::useless_conversion, reason = "elsewhere the bits are fewer")]
     pub(crate) fn umask() -> u32 {
         let own = rustix::process::umask(Mode::RWXG | Mode::RWXO);
         rustix::process::umask(own);
