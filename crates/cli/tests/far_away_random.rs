@@ -20,6 +20,14 @@ fn number(name: &str, otherwise: u64) -> u64 {
     std::env::var(name).map_or(otherwise, |text| text.parse().unwrap())
 }
 
+/// What comes of a commit.
+struct Outcome {
+    /// The exit code, what was said, and the youngest revision after it.
+    said: (i32, String, String),
+    /// Whether the fault met a request.
+    is_struck: bool,
+}
+
 /// A repository and a working copy, behind a proxy.
 struct Side {
     proxy: Proxy,
@@ -57,14 +65,13 @@ impl Side {
         (output.code, self.same(&output.stderr_text()))
     }
 
-    /// What comes of a commit, whether the fault was there, and the youngest revision after it.
-    fn commit(&self, plan: Option<Plan>) -> (i32, String, bool, String) {
+    fn commit(&self, plan: Option<Plan>) -> Outcome {
         *self.proxy.plan.lock().unwrap() = plan;
         let patience = "servers:global:http-timeout=1".to_owned();
         let words = ["commit", "-q", "-m", "all", "WC/", "--config-option"].map(str::to_owned);
         let (code, said) = self.svn(&[&words[..], &[patience]].concat());
-        let done = self.proxy.plan.lock().unwrap().take().is_some_and(|plan| plan.done);
-        (code, said, done, self.youngest())
+        let is_struck = self.proxy.plan.lock().unwrap().take().is_some_and(|plan| plan.done);
+        Outcome { said: (code, said, self.youngest()), is_struck }
     }
 
     fn youngest(&self) -> String {
@@ -124,13 +131,15 @@ fn change(rng: &mut Rng, paths: &[String], number: usize) -> Change {
     match kind {
         0 | 1 => Change {
             append: Some((new, text)),
-            words: words(&["add", "-q", &at]),
+            words: words(&["add", "-q", "--parents", &at]),
             ..Change::default()
         },
         2..=4 => Change { append: Some(((*rng.pick(&files)).clone(), text)), ..Change::default() },
-        5 if folders.len() < 12 => {
-            Change { mkdir: Some(new), words: words(&["add", "-q", &at]), ..Change::default() }
-        }
+        5 if folders.len() < 12 => Change {
+            mkdir: Some(new),
+            words: words(&["add", "-q", "--parents", &at]),
+            ..Change::default()
+        },
         6 => Change { words: words(&["delete", "-q", "--force", &old]), ..Change::default() },
         7 => Change { words: words(&["copy", "-q", &old, &at]), ..Change::default() },
         8 => Change { words: words(&["move", "-q", &old, &at]), ..Change::default() },
@@ -164,7 +173,7 @@ fn plan(rng: &mut Rng) -> Option<Plan> {
         n if n < 10 => Fault::Close,
         _ => Fault::Status(*rng.pick(&[403, 404, 409, 412, 423, 500])),
     };
-    Some(Plan { left: rng.below(7), fault, done: false })
+    Some(Plan { left: rng.below(6), fault, done: false })
 }
 
 /// What was counted.
@@ -173,6 +182,15 @@ struct Counts {
     commits: usize,
     failed: usize,
     faults: usize,
+    revisions: u64,
+}
+
+impl Counts {
+    /// Whether there was something to compare: faults that met requests, and commits that were made all the same.
+    fn are_of_use(&self) -> bool {
+        let made = usize::try_from(self.revisions).unwrap();
+        self.faults >= self.commits / 5 && self.failed >= self.faults && made >= self.commits / 4
+    }
 }
 
 /// Makes random commits on two sides, one of which sends requests together.
@@ -183,18 +201,21 @@ fn walk(folder: &Path, port: u16, seed: u64, commits: usize) -> Counts {
     let mut counts = Counts::default();
     let mut number = 0;
     while counts.commits < commits {
-        for _ in 0..rng.between(1, 4) {
+        for _ in 0..rng.between(2, 6) {
             number += 1;
             let change = change(&mut rng, &together.paths(), number);
             assert_eq!(make(&together, &change), make(&single, &change), "{seed}: {change:?}");
         }
         let plan = plan(&mut rng);
-        let found = together.commit(plan);
-        assert_eq!(found, single.commit(plan), "{seed}: commit {}, {plan:?}", counts.commits);
+        let (found, expected) = (together.commit(plan), single.commit(plan));
+        assert_eq!(found.said, expected.said, "{seed}: commit {}, {plan:?}", counts.commits);
+        // Requests behind one that the server refuses are on their way when they go out together.
+        assert!(found.is_struck || !expected.is_struck, "{seed}: {plan:?}");
+        let code = expected.said.0;
         counts.commits += 1;
-        counts.failed += usize::from(found.0 != 0);
-        counts.faults += usize::from(found.2);
-        let next: &[&str] = match (found.0, rng.below(4)) {
+        counts.failed += usize::from(code != 0);
+        counts.faults += usize::from(expected.is_struck);
+        let next: &[&str] = match (code, rng.below(4)) {
             (0, 0 | 1) => &["update", "-q", "WC/"],
             (0, _) | (_, 0..=2) => &[],
             _ => &["revert", "-q", "-R", "--remove-added", "WC/"],
@@ -205,7 +226,8 @@ fn walk(folder: &Path, port: u16, seed: u64, commits: usize) -> Counts {
         }
         assert_eq!(together.paths(), single.paths(), "{seed}: after {}", counts.commits);
     }
-    for revision in 0..=together.youngest().parse::<u64>().unwrap() {
+    counts.revisions = together.youngest().parse().unwrap();
+    for revision in 0..=counts.revisions {
         let changed = |side: &Side| {
             let (repo, revision) = (side.repo.to_str().unwrap(), revision.to_string());
             let args = ["changed", "--copy-info", "-r", &revision, repo];
@@ -237,10 +259,7 @@ fn random_commits_with_failures_at_our_server() {
     create(folder);
     let counts = walk(folder, served.port, number("SAPWOOD_SEED", 32), commits(10));
     eprintln!("our server: {counts:?}");
-    assert!(
-        counts.faults > 0 && counts.failed >= counts.faults / 2 && counts.failed < counts.commits,
-        "{counts:?}"
-    );
+    assert!(counts.are_of_use(), "{counts:?}");
 }
 
 #[test]
@@ -260,8 +279,5 @@ fn random_commits_with_failures_at_httpd() {
     let _httpd = Httpd::start(folder, port, &conf);
     let counts = walk(folder, port, number("SAPWOOD_SEED", 33), commits(10));
     eprintln!("httpd: {counts:?}");
-    assert!(
-        counts.faults > 0 && counts.failed >= counts.faults / 2 && counts.failed < counts.commits,
-        "{counts:?}"
-    );
+    assert!(counts.are_of_use(), "{counts:?}");
 }

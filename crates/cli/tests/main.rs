@@ -97,6 +97,7 @@ mod wc_export;
 mod wc_hostile;
 mod wc_kills;
 mod wc_large;
+mod wc_many;
 mod wc_merge;
 mod wc_merge_stops;
 mod wc_mergeinfo;

@@ -135,6 +135,23 @@ fn a_patch_makes_few_system_calls_a_file() {
     assert!(each <= 20, "{few} for 20 files, {many} for 80");
 }
 
+/// A working copy `wc` with a directory of `$N` files, and an empty one.
+const COPIES: &str = r"
+svnadmin create repo; svn co -q file://$PWD/repo wc; cd wc; mkdir a b
+for d in $(seq $N); do echo $d > a/f$d; done; svn add -q a b; svn ci -qm 1; svn up -q
+";
+
+#[test]
+fn copies_of_many_files_make_few_system_calls_a_file() {
+    let [few, many] = [20, 80].map(|n| {
+        let files: Vec<String> = (1..=n).map(|d| format!("a/f{d}")).collect();
+        let files: Vec<&str> = files.iter().map(String::as_str).collect();
+        system_calls(COPIES, n, &[&["copy", "-q"], &files[..], &["b"]].concat())
+    });
+    let each = (many - few) / 60;
+    assert!(each <= 30, "{few} for 20 files, {many} for 80");
+}
+
 /// A branch `B` of `T`, whose `$N` files (ten of each directory) were changed since, and a working copy `wc` of it.
 /// Of every fourth file `B` has mergeinfo.
 const BEHIND: &str = r"

@@ -160,7 +160,11 @@ impl Rules {
             return Ok(rules);
         }
         let own = session.get_dir(RelPath::ROOT, Some(base), None, true)?.props;
-        let mut above = session.inherited_props(RelPath::ROOT, Some(base))?;
+        // The root inherits nothing: that needs no question.
+        let mut above = match session.url() == session.root_url() {
+            true => Vec::new(),
+            false => session.inherited_props(RelPath::ROOT, Some(base))?,
+        };
         above.push((RelPathBuf::default(), own.clone()));
         let values = |name: &str| -> Vec<Vec<u8>> {
             let all = above.iter().filter_map(|(_, props)| props.get(name));

@@ -71,6 +71,13 @@ impl<E: Engine> Tree<E> {
         at
     }
 
+    /// Forgets nodes and changes, which are written: what a revision that waits to be published still needs is not here.
+    pub fn forget_nodes(&mut self) {
+        self.nodes = Vec::new();
+        self.by_id = HashMap::new();
+        self.changes = ChangeList::default();
+    }
+
     /// The place of a node-revision of the transaction.
     #[must_use]
     pub fn place_of(&self, id: &E::Id) -> Option<usize> {

@@ -65,7 +65,7 @@ impl Candidate {
             && status.props == State::None;
         let is_one =
             status.versioned && !only_conflict && (status.node != State::Normal || status.copied);
-        is_one.then(|| Self {
+        is_one.then_some(Self {
             props: !matches!(status.props, State::None | State::Normal),
             relpath: status.relpath,
             moved_from: status.moved_from,

@@ -6,7 +6,7 @@
 //! either before the store says that the revision is there.
 
 use sapwood_core::Exact;
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -78,6 +78,9 @@ impl Txn {
             reps: Vec::new(),
         };
         self.write_revision(&mut plan)?;
+        // Several revisions may wait, and the next one is made meanwhile.
+        self.tree.forget_nodes();
+        self.shared = HashMap::new();
         let next_ids = (self.format() < since::LAYOUT).then(|| {
             let (node, copy) = plan.next_ids;
             (node.saturating_add(self.tree.ids.node), copy.saturating_add(self.tree.ids.copy))

@@ -41,7 +41,7 @@ pub struct Connection {
     /// Whether that error is that the connection was closed, or was given up: a new one may work.
     lost: bool,
     /// Moves of the session that went out, or will go out, with the command after them, and are not answered yet.
-    moves: u32,
+    moves: usize,
 }
 
 impl Connection {
@@ -111,19 +111,19 @@ impl Connection {
     }
 
     /// How many moves are not answered yet.
-    pub(super) const fn moves(&self) -> u32 {
+    pub(super) const fn moves(&self) -> usize {
         self.moves
     }
 
     /// Expects the answers to so many moves before any other, in place of those that were expected.
-    pub(super) const fn expect_moves(&mut self, moves: u32) {
+    pub(super) const fn expect_moves(&mut self, moves: usize) {
         self.moves = moves;
     }
 
     /// Reads the answers to moves: of each that the server wants no proof, and that it went there.
     fn read_moves(&mut self) -> SvnResult<()> {
         while self.moves > 0 {
-            self.moves = self.moves.saturating_sub(1);
+            self.moves = self.moves.minus(1);
             let moved = self.receive_next(|item| {
                 let mut request = read_reply(item.list()?.tuple())?;
                 match request.list()?.next() {

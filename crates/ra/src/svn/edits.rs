@@ -108,7 +108,7 @@ impl ReplayedEdit for Incoming<'_> {
 }
 
 /// A report goes out with the command that it belongs to, as far as it is shorter than this, in bytes: a server that
-/// refuses the command answers each part of the report, and must be able to do so while nobody reads that.
+/// refuses the command answers each part of the report, and must be able to do so while the client does not read.
 const AHEAD: usize = 32 << 10;
 
 /// A report to the server. One that is dropped before its end leaves the connection in the middle of it, which is given up.

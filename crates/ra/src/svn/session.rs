@@ -9,6 +9,7 @@ use std::cell::{RefCell, RefMut};
 use std::rc::Rc;
 use std::sync::Arc;
 
+use sapwood_core::exact::Exact as _;
 use sapwood_core::paths::{FsPathBuf, RelPath, RelPathBuf, Url, UrlBuf};
 use sapwood_core::{ErrorCode, SvnError, SvnResult};
 use sapwood_delta::Version;
@@ -270,7 +271,7 @@ impl SvnSession {
         let mut place = self.place.borrow_mut();
         if place.known != place.server {
             write_reparent(conn.out(), &place.server);
-            let moves = conn.moves().saturating_add(1);
+            let moves = conn.moves().plus(1);
             conn.expect_moves(moves);
             place.known = place.server.clone();
         }
