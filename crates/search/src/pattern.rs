@@ -48,8 +48,8 @@ impl Pattern {
         let built = RegexBuilder::new(source).case_insensitive(true).size_limit(SIZE).build();
         let regex =
             built.map_err(|_| Error::Query("'re:' needs a regular expression, not too large"))?;
-        let mut letters = letters(source).unwrap_or(Vec::new());
-        letters.retain(|run| run.chars().count() >= LETTERS);
+        let runs = letters(source).into_iter().flatten();
+        let letters: Vec<String> = runs.filter(|run| run.chars().count() >= LETTERS).collect();
         if letters.is_empty() {
             return Err(Error::Query(
                 "'re:' needs three letters in a row that all it finds must have",
