@@ -124,6 +124,8 @@ fn archives_have_what_svn_shows() {
         let listed = Programs::reference().run("svn", args).expect_success("ls").stdout_text();
         let top = format!("repo-r{youngest}/");
         let mut expected: Vec<String> = listed.lines().map(|path| format!("{top}{path}")).collect();
+        // What looks like an encoded byte is encoded, so that names stay different.
+        expected.iter_mut().for_each(|path| *path = path.replace("a%20b", "a%2520b"));
         expected.push(top);
         expected.sort();
         let names = |form: &str| {

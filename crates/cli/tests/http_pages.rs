@@ -182,7 +182,11 @@ fn merged_lines_are_from_where_svn_finds_them() {
     fs::write(served.repo.parent().join("rules"), RULES).unwrap();
     let wc = served.repo.parent().join("wc");
     let at = |name: &str| wc.join(name).to_str().unwrap().to_owned();
-    let url = |name: &str| format!("{}/project/{name}", served.repo.url());
+    // The other repository is too old to know of merges.
+    let repo = served.repo.parent().join("merging");
+    let made = Programs::reference().run("svnadmin", ["create", repo.to_str().unwrap()]);
+    made.expect_success("svnadmin");
+    let url = |name: &str| format!("file://{}/project/{name}", repo.display());
     let svn =
         |args: &[&str]| Programs::reference().run("svn", args).expect_success("svn").stdout_text();
     svn(&["mkdir", "-q", "--parents", "-m", "m", &url("trunk")]);
@@ -207,7 +211,7 @@ fn merged_lines_are_from_where_svn_finds_them() {
         line.split_whitespace().find(|word| *word != "G").unwrap().parse().unwrap()
     };
     let expected: Vec<u64> = expected.lines().map(of_line).collect();
-    let got = served.get("/svn/repo/-/api/v1/blame/project/trunk/f?g=1", ADA);
+    let got = served.get("/svn/merging/-/api/v1/blame/project/trunk/f?g=1", ADA);
     let value: serde_json::Value =
         serde_json::from_str(got.split("\r\n\r\n").nth(1).unwrap()).unwrap();
     let lines = value["lines"].as_array().unwrap().iter();

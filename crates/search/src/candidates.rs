@@ -50,7 +50,7 @@ impl Candidates<'_> {
     /// Of the database.
     pub fn paths(&self) -> Result<Vec<PathCandidate>> {
         let mut found = self.substring_paths()?;
-        if found.len() < 10 && self.query.has_words() {
+        if found.len() < 10 && !self.query.words().is_empty() && !self.query.has_patterns() {
             let near = self.near_paths()?;
             let new = near.into_iter().filter(|one| !found.contains(one)).collect::<Vec<_>>();
             found.extend(new);
@@ -60,7 +60,7 @@ impl Candidates<'_> {
 
     fn substring_paths(&self) -> Result<Vec<PathCandidate>> {
         let select = "SELECT path.path, path.is_dir FROM path";
-        let (sql, values) = match expression(self.query.words()) {
+        let (sql, values) = match expression(&self.query.letters()) {
             Some(groups) => {
                 let join = "JOIN path_grams ON path_grams.rowid = path.id";
                 let sql = format!("{select} {join} WHERE path_grams MATCH ?1 LIMIT {MOST_PATHS}");
@@ -121,7 +121,7 @@ impl Candidates<'_> {
             Some(path) => self.index.id(path)?.unwrap_or(0),
             None => 0,
         };
-        let groups = expression(self.query.words());
+        let groups = expression(&self.query.letters());
         let tables = "FROM text_grams JOIN path ON path.id = text_grams.rowid";
         let matching = if groups.is_some() { "AND text_grams MATCH ?2" } else { "" };
         let sql = format!(
@@ -151,7 +151,7 @@ impl Candidates<'_> {
     ) -> std::result::Result<(), E> {
         let (first, last) = self.query.revisions().unwrap_or((0, u64::MAX >> 1));
         let last = before.map_or(last, |before| last.min(before.0.saturating_sub(1)));
-        let groups = expression(self.query.words());
+        let groups = expression(&self.query.letters());
         let matching = if groups.is_some() { "AND message_grams MATCH ?3" } else { "" };
         let sql = format!(
             "SELECT rowid FROM message_grams WHERE rowid >= ?1 AND rowid <= ?2 {matching} ORDER BY rowid DESC"

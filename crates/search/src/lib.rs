@@ -16,6 +16,7 @@ mod candidates;
 mod error;
 mod grams;
 mod index;
+mod pattern;
 mod query;
 mod scope;
 mod text;

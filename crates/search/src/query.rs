@@ -1,14 +1,16 @@
 //! A question as a user typed it, parsed.
 //!
 //! ```text
-//! words "a phrase" path:/trunk ext:rs author:ada rev:10-20 date:2024-01..2024-06
+//! words "a phrase" re:"fn \w+_name" path:/trunk ext:rs author:ada rev:10-20 date:2024-01..2024-06
 //! ```
 //!
 //! Invariant: a query has no more than [`MOST_WORDS`] words; what begins with an unknown name and a colon is a word.
 
 use sapwood_core::FsPath;
+use sapwood_core::exact::Exact as _;
 
 use crate::error::{Error, Result};
+use crate::pattern::Pattern;
 
 /// Bytes of the longest query.
 const LONGEST: usize = 1_000;
@@ -19,6 +21,7 @@ const MOST_WORDS: usize = 16;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Query {
     words: Vec<String>,
+    patterns: Vec<Pattern>,
     path: Option<String>,
     extension: Option<String>,
     author: Option<String>,
@@ -42,7 +45,7 @@ impl Query {
         if query == Self::default() {
             return Err(Error::Query("The question is empty"));
         }
-        if query.words.len() > MOST_WORDS {
+        if query.words.len().plus(query.patterns.len()) > MOST_WORDS {
             return Err(Error::Query("The question has too many words"));
         }
         Ok(query)
@@ -54,6 +57,7 @@ impl Query {
             "path" => self.path = Some(format!("/{}", lower.trim_matches('/'))),
             "ext" => self.extension = Some(lower.trim_start_matches('.').to_owned()),
             "author" => self.author = Some(lower),
+            "re" => self.patterns.push(Pattern::parse(value)?),
             "rev" => {
                 let bounds = bounds(value, "-");
                 let number = |text: &str| text.trim_start_matches('r').parse();
@@ -83,18 +87,26 @@ impl Query {
         &self.words
     }
 
-    /// Whether a text has all words.
-    #[must_use]
-    pub fn is_in(&self, text: &str) -> bool {
-        let text = text.to_lowercase();
-        self.words.iter().all(|word| text.contains(word.as_str()))
+    /// What all that is found must have: the words, and the letters that its patterns need.
+    pub(crate) fn letters(&self) -> Vec<String> {
+        let of_patterns = self.patterns.iter().flat_map(Pattern::letters);
+        self.words.iter().chain(of_patterns).cloned().collect()
     }
 
-    /// Whether a line of a text has one of the words.
+    /// Whether a text has all words, and for each pattern a line that has it.
+    #[must_use]
+    pub fn is_in(&self, text: &str) -> bool {
+        let lower = text.to_lowercase();
+        self.words.iter().all(|word| lower.contains(word.as_str()))
+            && self.patterns.iter().all(|pattern| pattern.is_in(text))
+    }
+
+    /// Whether a line of a text has one of the words or patterns.
     #[must_use]
     pub fn is_on_line(&self, line: &str) -> bool {
-        let line = line.to_lowercase();
-        self.words.iter().any(|word| line.contains(word.as_str()))
+        let lower = line.to_lowercase();
+        self.words.iter().any(|word| lower.contains(word.as_str()))
+            || self.patterns.iter().any(|pattern| pattern.is_on_line(line))
     }
 
     /// Whether the filters `path:` and `ext:` let a path pass.
@@ -134,10 +146,16 @@ impl Query {
         self.revisions
     }
 
-    /// Whether it has words; without, every text would be found.
+    /// Whether it has words or patterns; without, every text would be found.
     #[must_use]
     pub fn has_words(&self) -> bool {
-        !self.words.is_empty()
+        !self.words.is_empty() || self.has_patterns()
+    }
+
+    /// Whether it has patterns.
+    #[must_use]
+    pub fn has_patterns(&self) -> bool {
+        !self.patterns.is_empty()
     }
 
     /// Whether it asks for what only files have, or only revisions: what has not is not looked for then.
@@ -158,7 +176,7 @@ fn bounds<'t>(text: &'t str, between: &str) -> (&'t str, &'t str) {
 }
 
 /// The names of filters.
-const FILTERS: [&str; 5] = ["path", "ext", "author", "rev", "date"];
+const FILTERS: [&str; 6] = ["path", "ext", "author", "rev", "date", "re"];
 
 /// The parts of a query: the name of a filter or nothing, and a word or phrase.
 fn pieces(text: &str) -> Vec<(&str, String)> {
@@ -202,6 +220,16 @@ mod tests {
     }
 
     #[test]
+    fn patterns_are_words_too() {
+        let query = Query::parse("re:\"fn \\w+_name\" zebra").unwrap();
+        assert_eq!(query.letters(), ["zebra", "fn ", "_name"]);
+        assert!(query.is_in("a Zebra\nfn Old_Name()") && query.has_words());
+        assert!(!query.is_in("a zebra\nfn\nold_name()") && !query.is_in("fn old_name()"));
+        assert!(query.is_on_line("fn x_name") && !query.is_on_line("fn xname"));
+        assert_ne!(query, Query::parse("re:\"fn \\w*_name\" zebra").unwrap());
+    }
+
+    #[test]
     fn revisions_authors_and_dates() {
         let query = Query::parse("author:Ada date:2024-01..2024-06 rev:r3-9").unwrap();
         assert_eq!(query.revisions(), Some((3, 9)));
@@ -217,7 +245,19 @@ mod tests {
     fn what_means_nothing() {
         let many = "w ".repeat(MOST_WORDS + 1);
         let long = "x".repeat(LONGEST + 1);
-        for text in ["", "  ", "\"\"", "rev:x", "rev:1-", "date:today", "date:..", &many, &long] {
+        for text in [
+            "",
+            "  ",
+            "\"\"",
+            "rev:x",
+            "rev:1-",
+            "date:today",
+            "date:..",
+            "re:ab",
+            "re:(abc",
+            &many,
+            &long,
+        ] {
             assert!(matches!(Query::parse(text), Err(Error::Query(_))), "{text}");
         }
     }

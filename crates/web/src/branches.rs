@@ -171,10 +171,10 @@ pub(crate) fn page(request: &Request<'_>) -> Result<Reply> {
 
 fn table(request: &Request<'_>, found: &Found, rows: &[Branch], has_counts: bool) -> Markup {
     html! {
-        table.list {
+        div.wide { table.list {
             thead { tr {
                 th { (words::NAME) } th { (words::LAST_CHANGE) } th.author { (words::AUTHOR) } th.age { (words::AGE) }
-                @if has_counts { th.size { (words::AHEAD) } th.size { (words::BEHIND) } }
+                @if has_counts { th.count { (words::AHEAD) } th.count { (words::BEHIND) } }
             } }
             tbody { @for row in rows {
                 tr {
@@ -187,12 +187,12 @@ fn table(request: &Request<'_>, found: &Found, rows: &[Branch], has_counts: bool
                     td.author { (layout::author(row.change.author.as_deref())) }
                     td.age { (times::ago(row.change.date.as_deref(), request.now)) }
                     @if has_counts {
-                        td.size title=(words::AHEAD_MORE) { (number(row.ahead)) }
-                        td.size title=(words::BEHIND_MORE) { (number(row.behind)) }
+                        td.count title=(words::AHEAD_MORE) { (number(row.ahead)) }
+                        td.count title=(words::BEHIND_MORE) { (number(row.behind)) }
                     }
                 }
             } }
-        }
+        } }
     }
 }
 

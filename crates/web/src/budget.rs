@@ -68,6 +68,9 @@ pub(crate) const NAME: usize = 200;
 pub(crate) const VALUE: usize = 2_000;
 /// Files and folders of an archive: the list at the end of a `.zip` is in memory, and has no room for more names.
 pub(crate) const ARCHIVE_ENTRIES: usize = 60_000;
+/// Bytes of their paths, and of one: encoded, it has thrice as many at most, where a `.zip` has room for 65,535.
+pub(crate) const ARCHIVE_NAMES: usize = 16 << 20;
+pub(crate) const ARCHIVE_NAME: usize = 16 << 10;
 /// Bytes of their texts.
 pub(crate) const ARCHIVE_BYTES: u64 = 2 << 30;
 /// How hard an archive is compressed: it is made while it is sent, and twice the work saves a twentieth of its bytes.

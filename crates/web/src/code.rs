@@ -55,6 +55,8 @@ fn parts<'l>(text: &'l str, colours: &Colours, marks: &[Range<usize>]) -> Vec<Pa
 
 #[cfg(test)]
 mod tests {
+    use std::slice::from_ref;
+
     use super::*;
 
     fn shown(text: &str, colours: Colours, marks: &[Range<usize>]) -> String {
@@ -65,7 +67,8 @@ mod tests {
     fn all_of_a_line_is_there() {
         let marked = shown("a<b>\u{fc}", vec![], &[1..2, 4..6]);
         assert_eq!(marked, "a<mark>&lt;</mark>b&gt;<mark>\u{fc}</mark>");
-        let both = shown("if <x>", vec![(0..2, Class::Keyword), (3..6, Class::Text)], &[3..4]);
+        let both =
+            shown("if <x>", vec![(0..2, Class::Keyword), (3..6, Class::Text)], from_ref(&(3..4)));
         let expected = "<span class=\"t-k\">if</span> <mark><span class=\"t-s\">&lt;</span></mark>\
             <span class=\"t-s\">x&gt;</span>";
         assert_eq!(both, expected);

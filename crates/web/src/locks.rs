@@ -69,21 +69,21 @@ pub(crate) fn page(request: &Request<'_>) -> Result<Reply> {
 
 fn table(request: &Request<'_>, found: &Found, locks: &[Lock]) -> Markup {
     html! {
-        table.list {
+        div.wide { table.list {
             thead { tr {
-                th { (words::NAME) } th { (words::REASON) } th.author { (words::LOCKED) }
+                th { (words::NAME) } th { (words::REASON) } th.owner { (words::LOCKED) }
                 th.age { (words::SINCE) } th {}
             } }
             tbody { @for lock in locks {
                 tr {
                     td.name { (path(request, &lock.path)) }
                     td.msg { bdi { (reason(lock)) } }
-                    td.author { (layout::author(Some(&lock.owner))) }
+                    td.owner { (layout::author(Some(&lock.owner))) }
                     td.age { (times::ago(Some(&since(lock)), request.now)) }
                     td.act { (form(request, found, lock)) }
                 }
             } }
-        }
+        } }
     }
 }
 

@@ -565,6 +565,32 @@ fn a_search_finds_what_may_be_seen_and_nothing_else() {
     assert_eq!((&json["index"], &json["complete"]), (&3.into(), &true.into()));
 }
 
+/// A pattern is looked for in lines; the index leaves out what cannot have it, and nothing is found that may not be read.
+#[test]
+fn a_search_finds_lines_by_patterns() {
+    let place = Place::new();
+    place.commit("functions", |txn| {
+        file(txn, "/trunk/a.rs", "fn new_name() {}\nfn\nold_name\n");
+        file(txn, "/trunk/b.rs", "fn name() {}\n");
+        file(txn, "/secret/c.rs", "fn hidden_name() {}\n");
+    });
+    place.search_index();
+    let found = |access: &dyn PathAuthorizer| -> Value {
+        let page = "/api/v1/search?q=re:%22FN+%5Cw%2B_name%22&in=texts";
+        serde_json::from_str(&place.body(access, page)).unwrap()
+    };
+    let all = found(&Everything);
+    let hits = all["texts"].as_array().unwrap();
+    let mut paths: Vec<_> = hits.iter().map(|hit| hit["path"].as_str().unwrap()).collect();
+    paths.sort_unstable();
+    assert_eq!(paths, ["/secret/c.rs", "/trunk/a.rs"]);
+    assert!(hits.iter().all(|hit| hit["lines"].as_array().map(Vec::len) == Some(1)), "{all}");
+    let hidden = found(&Hides("/secret"));
+    assert_eq!(hidden["texts"].as_array().map(Vec::len), Some(1));
+    let short = place.ask(&Everything, "/search?q=re:a.b").unwrap().body;
+    assert!(short.contains("three letters in a row"), "{short}");
+}
+
 #[test]
 fn a_search_escapes_what_it_finds_and_what_was_typed() {
     let place = Place::new();

@@ -83,8 +83,7 @@ pub const NO_LOCKS: &str = "Nothing is locked here.";
 pub const MORE_LOCKS: &str = "There are more locks: a folder further down has a list of its own.";
 pub const REASON: &str = "Reason";
 pub const SEARCH: &str = "Search";
-pub const SEARCH_HINT: &str =
-    "words, \"a phrase\", path:/trunk, ext:c, author:ada, rev:10-20, date:2024-01..2024-06";
+pub const SEARCH_HINT: &str = "words, \"a phrase\", re:\"fn \\w+\", path:/trunk, ext:c, author:ada, rev:10-20, date:2024-01..2024-06";
 pub const NO_INDEX: &str = "This server has no search index for this repository.";
 pub const INDEX_GROWS: &str = "The search index is being made: there will be more to find.";
 pub const EVERYWHERE: &str = "Everywhere";

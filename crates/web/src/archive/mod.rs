@@ -184,9 +184,13 @@ pub fn archive(request: &Request<'_>, access: &SharedAuthorizer) -> Result<Optio
 /// Whether a tree is small enough: known before the first byte is sent, for a part could be taken for the whole.
 fn measure(mut walk: TreeWalk) -> Result<()> {
     const TOO_LARGE: Fault = Fault::TooMuch(words::ARCHIVE_TOO_LARGE);
-    let (mut entries, mut bytes) = (0usize, 0u64);
-    while let Some((_, node)) = walk.next_node()? {
+    let (mut entries, mut bytes, mut names) = (0usize, 0u64, 0usize);
+    while let Some((path, node)) = walk.next_node()? {
         entries = entries.plus(1);
+        names = names.plus(path.as_str().len());
+        if path.as_str().len() > budget::ARCHIVE_NAME || names > budget::ARCHIVE_NAMES {
+            return Err(TOO_LARGE);
+        }
         if node.kind() == NodeKind::File {
             bytes = bytes.checked_add(node.length()?).ok_or(TOO_LARGE)?;
         }

@@ -76,6 +76,16 @@ fn what_is_too_large_has_no_archive() {
     let hides: SharedAuthorizer = Arc::new(Hides("/secret"));
     assert!(archive(&place, &hides, "/zip/").is_ok());
     assert!(archive(&place, &everything, "/zip/trunk").is_ok());
+    // A name that has no room in a `.zip`.
+    place.commit("long", |txn| {
+        let mut path = "/trunk".to_owned();
+        while path.len() <= budget::ARCHIVE_NAME {
+            path = format!("{path}/{}", "n".repeat(4_000));
+            txn.make_dir(FsPath::trusted(&path)).unwrap();
+        }
+    });
+    let long = archive(&place, &everything, "/zip/trunk");
+    assert!(matches!(long, Err(Fault::TooMuch(_))));
 }
 
 /// The same address has the same bytes, whenever it is asked for.
