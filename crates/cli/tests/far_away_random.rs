@@ -247,8 +247,8 @@ fn create(folder: &Path) {
 }
 
 /// How many commits.
-fn commits(short: usize) -> usize {
-    let wanted = number("SAPWOOD_COMMITS", if long() { 2000 } else { short as u64 });
+fn commits(short: u64) -> usize {
+    let wanted = number("SAPWOOD_COMMITS", if long() { 2000 } else { short });
     usize::try_from(wanted).unwrap()
 }
 
