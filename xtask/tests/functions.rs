@@ -26,7 +26,7 @@ const LONGER: [(&str, &str, &str); 7] = [
 ];
 
 /// Others that are longer still, which can only become fewer.
-const MOST: usize = 84;
+const MOST: usize = 81;
 
 /// What none of these others exceeds.
 const MOST_LINES: usize = 85;
