@@ -399,7 +399,7 @@ impl<'a> View<'a> {
         path: &FsPath,
         end: Revnum,
         merges: bool,
-        receive: &mut dyn FnMut(&FsPath, Revnum, bool) -> SvnResult<bool>,
+        receive: &mut dyn FnMut(&FileRev<'_>, bool) -> SvnResult<bool>,
     ) -> Result<()> {
         let (start, end) = if merges { (Revnum::ZERO, end) } else { (end, Revnum::ZERO) };
         let request = FileRevsRequest {
@@ -425,13 +425,13 @@ const SHOWN: RevpropSelection<'static> =
 
 /// Ends the request with an error once there is enough.
 struct UntilEnough<'r> {
-    receive: &'r mut dyn FnMut(&FsPath, Revnum, bool) -> SvnResult<bool>,
+    receive: &'r mut dyn FnMut(&FileRev<'_>, bool) -> SvnResult<bool>,
     is_enough: bool,
 }
 
 impl FileRevReceiver for UntilEnough<'_> {
     fn file_rev(&mut self, rev: &FileRev<'_>, delta: Option<&mut dyn TextDelta>) -> SvnResult<()> {
-        if !(self.receive)(rev.path, rev.revision, delta.is_some())? {
+        if !(self.receive)(rev, delta.is_some())? {
             self.is_enough = true;
             return Err(SvnError::new(ErrorCode::CANCELLED, ""));
         }

@@ -1,13 +1,14 @@
 //! Where lines are from when merges are looked into: the revision of the branch that made a line, not the merge that brought it.
 //!
-//! The revisions come oldest first, with those that were merged between them, and each text is compared with the one before, as
-//! `svn blame -g` does. So nothing is known before the end: where the page's time is over, no line has a revision.
+//! The revisions come oldest first, with those that were merged between them. Each text is compared with the one before, and each of
+//! the file's own with its own before; a line is from the older one of what both say, as of `svn blame -g`. So nothing is known before the end: where the page's time is over, no line has a revision.
 
-use sapwood_core::{FsPath, SvnResult};
+use sapwood_core::{FileRev, SvnResult};
 use sapwood_diff::{Options, compare};
 
 use super::{Origin, Walk, text_of};
 use crate::budget::Budget;
+use crate::delta::is_cheap;
 use crate::fault::Result;
 use crate::text;
 use crate::view::{Found, View};
@@ -22,6 +23,11 @@ struct Chain {
 }
 
 impl Chain {
+    /// The origin of each line.
+    fn each(&self) -> impl Iterator<Item = Option<&Origin>> {
+        self.lines.iter().map(|at| self.origins.get(*at))
+    }
+
     fn add(&mut self, text: Vec<u8>, origin: Origin) {
         let own = self.origins.len();
         self.origins.push(origin);
@@ -39,19 +45,27 @@ impl Chain {
 }
 
 pub(crate) fn walk(view: &View<'_>, found: &Found, text: Vec<u8>, budget: &Budget) -> Result<Walk> {
-    let mut chain = Chain::default();
+    let (mut all, mut own) = (Chain::default(), Chain::default());
     let (mut is_cut, mut failed) = (false, None);
-    let mut receive = |path: &FsPath, revision, is_other: bool| -> SvnResult<bool> {
+    let mut receive = |rev: &FileRev<'_>, is_other: bool| -> SvnResult<bool> {
         if budget.is_over() {
             is_cut = true;
             return Ok(false);
         }
-        if !is_other {
+        if !is_other && rev.merged_revision {
             return Ok(true);
         }
-        match text_of(view, path, revision, &chain.text) {
+        let origin = (rev.revision, rev.path.to_owned());
+        match text_of(view, rev.path, rev.revision, &all.text) {
             Ok(Some(text)) => {
-                chain.add(text, (revision, path.to_owned()));
+                if !rev.merged_revision {
+                    if !is_cheap(&text, &own.text) {
+                        is_cut = true;
+                        return Ok(false);
+                    }
+                    own.add(text.clone(), origin.clone());
+                }
+                all.add(text, origin);
                 Ok(true)
             }
             Ok(None) => {
@@ -68,11 +82,18 @@ pub(crate) fn walk(view: &View<'_>, found: &Found, text: Vec<u8>, budget: &Budge
     if let Some(fault) = failed {
         return Err(fault);
     }
-    let is_whole = !is_cut && chain.text == text;
-    let of_line = |at: &usize| chain.origins.get(*at).filter(|_| is_whole).cloned();
-    let origins: Vec<Option<Origin>> = match is_whole {
-        true => chain.lines.iter().map(of_line).collect(),
+    let is_whole = !is_cut && all.text == text && own.text == text;
+    let origins = match is_whole {
+        true => all.each().zip(own.each()).map(|(all, own)| older(all, own)).collect(),
         false => vec![None; text::lines(&text).count()],
     };
     Ok(Walk { text, origins, is_whole })
+}
+
+/// The older one of two origins: the own one, where they are of one revision.
+fn older(all: Option<&Origin>, own: Option<&Origin>) -> Option<Origin> {
+    match (all, own) {
+        (Some(all), Some(own)) if all.0 < own.0 => Some(all.clone()),
+        (_, own) => own.cloned(),
+    }
 }

@@ -9,7 +9,7 @@ use maud::{Markup, html};
 use sapwood_core::exact::Exact as _;
 use sapwood_core::paths::FsPathBuf;
 use sapwood_core::props::{is_binary_mime_type, names};
-use sapwood_core::{FsPath, NodeKind, Revnum, SvnResult};
+use sapwood_core::{FileRev, FsPath, NodeKind, Revnum, SvnResult};
 use sapwood_diff::{Options, compare};
 
 use crate::Request;
@@ -118,12 +118,12 @@ pub(crate) fn walk(view: &View<'_>, found: &Found, text: Vec<u8>, budget: &Budge
     let mut younger: Option<Younger> = None;
     let mut failed = None;
     let mut is_cut = false;
-    let mut receive = |path: &FsPath, revision: Revnum, is_other: bool| -> SvnResult<bool> {
+    let mut receive = |rev: &FileRev<'_>, is_other: bool| -> SvnResult<bool> {
         if budget.is_over() {
             is_cut = true;
             return Ok(false);
         }
-        let origin = (revision, path.to_owned());
+        let origin = (rev.revision, rev.path.to_owned());
         let Some(last) = younger.take() else {
             let lines = (0..count).map(Some).collect();
             younger = Some(Younger { origin, text: text.clone(), lines });
