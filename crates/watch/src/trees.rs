@@ -18,6 +18,9 @@ pub struct Trees {
     trees: Vec<Tree>,
     /// The number of the next one.
     next: Owner,
+    /// How often events were lost.
+    #[cfg(test)]
+    pub(crate) overflows: u32,
 }
 
 impl Trees {
@@ -26,7 +29,13 @@ impl Trees {
     /// # Errors
     /// Those of the system: its limit of inotify instances, most often.
     pub fn new() -> Result<Self> {
-        Ok(Self { queue: Queue::new()?, trees: Vec::new(), next: 1 })
+        Ok(Self {
+            queue: Queue::new()?,
+            trees: Vec::new(),
+            next: 1,
+            #[cfg(test)]
+            overflows: 0,
+        })
     }
 
     /// What becomes readable when there is news of any.
@@ -107,6 +116,8 @@ impl Trees {
         loop {
             let (seen, overflowed) = self.queue.read()?;
             if overflowed {
+                #[cfg(test)]
+                self.note_overflow();
                 // Whose events were lost is not known.
                 self.retain(|tree, queue| tree.begin_again(queue).is_ok());
                 continue;
@@ -128,6 +139,11 @@ impl Trees {
                 });
             }
         }
+    }
+
+    #[cfg(test)]
+    const fn note_overflow(&mut self) {
+        self.overflows = self.overflows.saturating_add(1);
     }
 
     #[cfg(test)]

@@ -289,8 +289,9 @@ fn a_large_one_that_is_forgotten_does_not_fill_the_queue_of_others() {
         fs::create_dir(large.join(format!("d{number}"))).unwrap();
     }
     watch(&mut place.trees, &large, usize::MAX).unwrap();
-    let now = place.token();
+    place.trees.catch_up().unwrap();
     assert!(place.trees.remove(identity(&large)));
     place.trees.catch_up().unwrap();
-    assert_eq!(place.since(now), Some(Vec::new()), "nothing happened there");
+    // Not what the other one says: where another test mounts something, that says nothing of a queue.
+    assert_eq!(place.trees.overflows, 0, "no event of others was lost");
 }
