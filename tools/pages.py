@@ -147,7 +147,8 @@ def benchmarks():
            plain("Memory: peak of dump and verify by size of the cache, MB", "fsx-memory.tsv"),
            plain("Convert: 47,191 revisions", "convert.tsv"),
            plain("Convert: 13,800 revisions", "convert-short.tsv")]
-    other = [plain("svnadmin", "admin.tsv"), plain("Commits", "commits.tsv"), plain("500 clients", "crowd.tsv")]
+    other = [plain("svnadmin", "admin.tsv"), plain("Commits", "commits.tsv"), plain("500 clients", "crowd.tsv"),
+             plain("Logins by SASL and a tunnel beside svn:", "logins.tsv")]
     http = [plain("Server's processor time, third time, s", "http-hot.tsv"),
             plain("The same of 25 November, by quick builds, with update, lists and blame", "http-hot-more.tsv"),
             plain("Server's processor time, new server, s", "http-new.tsv"),
