@@ -13,7 +13,8 @@ const SCRIPTS: [&str; 2] = ["pages.mjs", "sign_in.mjs"];
 
 /// Builds the program, installs what the scripts need, and runs them.
 pub(crate) fn browser() -> Result<(), String> {
-    cargo(&["build", "--quiet", "--package=sapwood-cli"])?;
+    // As the tests are built: a full check builds it once.
+    cargo(&["test", "--workspace", "--no-run", "--quiet"])?;
     let folder = Path::new(ROOT).join("tools/browser");
     run("npm", Command::new("npm").args(["ci", "--no-audit", "--no-fund"]).current_dir(&folder))?;
     let pictures = pictures()?;
