@@ -60,6 +60,29 @@ struct Plan {
     reps: Vec<Row>,
 }
 
+impl Plan {
+    /// Notes what later revisions can share of a node-revision: what this revision has written.
+    fn share(&mut self, node: &NodeRev) {
+        let text = node.text.filter(|_| node.kind == NodeKind::File);
+        for rep in [text, node.props].into_iter().flatten() {
+            if let (Some(sha1), RepLocation::Rev { revision, item }) = (rep.sha1, rep.location)
+                && revision == self.revision
+            {
+                let Representation { size, expanded_size, .. } = rep;
+                self.reps.push(Row { sha1, revision, item, size, expanded_size });
+            }
+        }
+    }
+
+    /// Keeps a node-revision for the cache, in place of the first one where there are too many.
+    fn keep(&mut self, written: WrittenNode) {
+        if self.written.len() >= WRITTEN_NODES {
+            self.written.pop_front();
+        }
+        self.written.push_back(written);
+    }
+}
+
 impl Txn {
     /// Whether it is on disk where others might write to it.
     pub(super) const fn needs_proto_lock(&self) -> bool {
@@ -197,15 +220,7 @@ impl Txn {
             }
         }
         if self.writer.config.rep_sharing {
-            let text = node.text.filter(|_| node.kind == NodeKind::File);
-            for rep in [text, node.props].into_iter().flatten() {
-                if let (Some(sha1), RepLocation::Rev { revision, item }) = (rep.sha1, rep.location)
-                    && revision == plan.revision
-                {
-                    let Representation { size, expanded_size, .. } = rep;
-                    plan.reps.push(Row { sha1, revision, item, size, expanded_size });
-                }
-            }
+            plan.share(&node);
         }
         // Equal properties are not looked for by this; older formats need it all the same, because
         // they cannot have the uniquifier without it.
@@ -244,10 +259,7 @@ impl Txn {
             self.proto.end(ItemType::NodeRev)?;
         }
         self.tree.txn_node_mut(at)?.final_id = Some(node.id);
-        if plan.written.len() >= WRITTEN_NODES {
-            plan.written.pop_front();
-        }
-        plan.written.push_back(WrittenNode { node, directory, props });
+        plan.keep(WrittenNode { node, directory, props });
         Ok(item)
     }
 
