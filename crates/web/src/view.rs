@@ -297,13 +297,22 @@ impl<'a> View<'a> {
 
     /// The history of what is at `path` in `start`: at most `limit` changes, youngest first, across copies.
     pub(crate) fn log(&self, path: &FsPath, start: Revnum, limit: u64) -> Result<Vec<Change>> {
+        // Nothing was changed in revision 0, and `svn log` does not list it either.
+        self.log_between(path, (start, start.min(Revnum(1))), limit)
+    }
+
+    /// The same from the younger of two revisions down to the older one.
+    fn log_between(
+        &self,
+        path: &FsPath,
+        (start, end): (Revnum, Revnum),
+        limit: u64,
+    ) -> Result<Vec<Change>> {
         if !self.may_read(path)? {
             return Err(Fault::Missing);
         }
         let paths = [path];
-        // Nothing was changed in revision 0, and `svn log` does not list it either.
-        let end = start.0.min(1);
-        let mut request = LogRequest::whole(&paths, (start.0, end), SHOWN);
+        let mut request = LogRequest::whole(&paths, (start.0, end.0), SHOWN);
         request.limit = limit;
         let mut all = Vec::new();
         let mut receive = |entry: &LogRevision<'_>| -> SvnResult<()> {
@@ -374,13 +383,12 @@ impl<'a> View<'a> {
         since: Revnum,
         limit: u64,
     ) -> Result<(Vec<Revnum>, bool)> {
-        let changes = self.log(&found.path, found.revision, limit)?;
+        if found.revision <= since {
+            return Ok((Vec::new(), true));
+        }
+        let changes = self.log_between(&found.path, (found.revision, since.next()), limit)?;
         let is_whole = len64(changes.len()) < limit;
-        let all = changes.len();
-        let revisions = changes.into_iter().map(|change| change.revision);
-        let revisions: Vec<Revnum> = revisions.take_while(|revision| *revision > since).collect();
-        let is_whole = is_whole || revisions.len() < all;
-        Ok((revisions, is_whole))
+        Ok((changes.into_iter().map(|change| change.revision).collect(), is_whole))
     }
 
     /// What was merged into a folder from `source`, by its own mergeinfo. What cannot be parsed has merged nothing, as for `svn`.
