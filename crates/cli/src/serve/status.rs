@@ -1,17 +1,13 @@
 //! `[status]` of the configuration file: who may see at `/-/status` how the server is.
 
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use sapwood_core::SvnResult;
-use sapwood_server::common::config::{AccessConfig, Blanket, Login, UsernameCase};
+use sapwood_server::common::config::{AccessConfig, Blanket};
 use serde::Deserialize;
 
 use super::directories::{self, Directories};
 use super::lines::Problem;
-
-/// Seconds that the answer to the seventh wrong password waits.
-const DELAY: Duration = Duration::from_secs(1);
 
 /// The members, and how they log in.
 #[derive(Clone, Debug, Deserialize)]
@@ -37,33 +33,12 @@ impl StatusConfig {
     pub(super) fn access(&self, known: &Directories) -> SvnResult<AccessConfig> {
         let directory = self.directory.as_deref();
         Ok(AccessConfig {
-            login: Login::Required,
             accounts: self.accounts.clone(),
             directory: directory.map(|name| directories::named(known, name)).transpose()?,
             sign_in: self.oidc,
             members: self.members.clone(),
             auth_access: Blanket::Read,
-            anon_access: Blanket::None,
-            password_delay: DELAY,
-            htpasswd: None,
-            htdigest: None,
-            password_db: None,
-            negotiate: false,
-            plain_over_svn: false,
-            user_header: None,
-            requires_certificate: false,
-            certificate_name: None,
-            each_path: true,
-            is_relative_to_conf: false,
-            authz_db: None,
-            groups_db: None,
-            realm: None,
-            username_case: UsernameCase::AsIs,
-            rules: None,
-            hooks_env: None,
-            sasl: None,
-            hook_time_limit: None,
-            base: PathBuf::from("/"),
+            ..AccessConfig::closed()
         })
     }
 

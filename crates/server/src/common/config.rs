@@ -158,6 +158,40 @@ pub struct AccessConfig {
 }
 
 impl AccessConfig {
+    /// Lets no user in: there is no way to log in, and no access without one. What a configuration sets is put in its place.
+    #[must_use]
+    pub fn closed() -> Self {
+        Self {
+            login: Login::Required,
+            htpasswd: None,
+            htdigest: None,
+            accounts: None,
+            directory: None,
+            negotiate: false,
+            sign_in: false,
+            members: Vec::new(),
+            plain_over_svn: false,
+            user_header: None,
+            requires_certificate: false,
+            certificate_name: None,
+            each_path: true,
+            is_relative_to_conf: false,
+            anon_access: Blanket::None,
+            auth_access: Blanket::None,
+            password_db: None,
+            authz_db: None,
+            groups_db: None,
+            realm: None,
+            username_case: UsernameCase::AsIs,
+            rules: None,
+            hooks_env: None,
+            sasl: None,
+            hook_time_limit: None,
+            password_delay: Duration::from_secs(1),
+            base: PathBuf::from("/"),
+        }
+    }
+
     /// The same, with users of the whole server besides.
     #[must_use]
     pub(crate) fn and_users(self, users: &RootUsers) -> Self {

@@ -55,19 +55,6 @@ impl AccessConfig {
         };
         Ok(Self {
             login: Login::Optional,
-            htpasswd: None,
-            htdigest: None,
-            accounts: None,
-            directory: None,
-            negotiate: false,
-            sign_in: false,
-            members: Vec::new(),
-            plain_over_svn: false,
-            user_header: None,
-            requires_certificate: false,
-            certificate_name: None,
-            each_path: true,
-            is_relative_to_conf: false,
             anon_access: blanket(get("anon-access").as_deref(), Blanket::Read, read_only),
             auth_access: blanket(get("auth-access").as_deref(), Blanket::Write, read_only),
             password_db: get("password-db").map(|p| base.join(&*p)),
@@ -75,7 +62,6 @@ impl AccessConfig {
             groups_db: get("groups-db").map(std::borrow::Cow::into_owned),
             realm: get("realm").map(std::borrow::Cow::into_owned),
             username_case,
-            rules: None,
             hooks_env: get("hooks-env").map(|p| PathBuf::from(&*p)),
             sasl: sasl_strength(config)?,
             hook_time_limit: match config.get_i64(GENERAL, "hook-timeout", 0)? {
@@ -87,6 +73,7 @@ impl AccessConfig {
                 _ => Duration::ZERO,
             },
             base: base.to_owned(),
+            ..Self::closed()
         })
     }
 }
