@@ -222,7 +222,6 @@ const historyIsWhole = async (browser) => {
 /** Search finds what is there once the index is made. */
 const searchFinds = async (browser) => {
   const page = await (await browser.newContext()).newPage();
-  await page.waitForTimeout(0);
   for (;;) {
     await page.goto(`${top}/-/search?q=world`);
     if (!(await page.textContent('main')).includes('being made')) break;

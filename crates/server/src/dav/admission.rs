@@ -4,7 +4,7 @@
 //! who may not read it does not learn whether it exists.
 
 use hyper::Method;
-use sapwood_core::{ErrorCode, FsPath, SvnError};
+use sapwood_core::FsPath;
 use sapwood_repos::CommitAuthorizer as _;
 use sapwood_repos::authz::Access;
 use sapwood_wire_dav::Resource;
@@ -93,13 +93,9 @@ pub(super) fn of_nothing_for(
     nothing: &InNothing<'_>,
     visitor: &dyn Fn(&AccessConfig) -> DavResult<Option<Principal>>,
 ) -> Fail {
-    let missing = || {
-        let error = SvnError::new(ErrorCode::RA_DAV_PATH_NOT_FOUND, "No repository found");
-        Fail::with(error, 404)
-    };
-    let Some(access) = nothing.location.access.as_deref() else { return missing() };
+    let Some(access) = nothing.location.access.as_deref() else { return Fail::no_repository() };
     match as_if_there(shared, head, nothing, access, visitor) {
-        Ok(()) => missing(),
+        Ok(()) => Fail::no_repository(),
         Err(fail) => fail,
     }
 }

@@ -5,32 +5,13 @@
 
 use std::sync::Arc;
 
-use sapwood_core::{FsPath, SvnResult};
-use sapwood_repos::{PathAuthorizer, SharedAuthorizer, SubtreeAccess, UserAuthz};
+use sapwood_repos::{Everything, SharedAuthorizer};
 use sapwood_web::{Request, words};
 
 use super::exchange::Exchange;
 use super::fail::{DavResult, Fail};
 use super::session::Session;
 use super::web_reply::failed;
-
-/// The rules of a user who may read in the repository, for as long as an archive is made. Each path is asked about, as on pages.
-#[derive(Debug)]
-struct Rules(Option<UserAuthz>);
-
-impl PathAuthorizer for Rules {
-    fn readable(&self, path: &FsPath) -> SvnResult<bool> {
-        self.0.as_ref().map_or(Ok(true), |rules| rules.readable(path))
-    }
-
-    fn everything_readable(&self) -> bool {
-        self.0.as_ref().is_none_or(PathAuthorizer::everything_readable)
-    }
-
-    fn subtree(&self, path: &FsPath) -> SvnResult<SubtreeAccess> {
-        self.0.as_ref().map_or(Ok(SubtreeAccess::Readable), |rules| rules.subtree(path))
-    }
-}
 
 /// Sends the archive that a request is for. The caller has found that the user may read in the repository.
 ///
@@ -41,7 +22,11 @@ pub(super) fn send(
     request: &Request<'_>,
     exchange: &mut Exchange,
 ) -> DavResult {
-    let access: SharedAuthorizer = Arc::new(Rules(session.access.path_rules()));
+    // Each path is asked about, as on pages, for as long as the archive is made.
+    let access: SharedAuthorizer = match session.access.path_rules() {
+        Some(rules) => Arc::new(rules),
+        None => Arc::new(Everything),
+    };
     let permit = match session.access.user() {
         Some(_) => None,
         None => {

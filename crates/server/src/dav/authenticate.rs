@@ -95,12 +95,11 @@ fn signed_in(shared: &HttpState, head: &Head, access: &AccessConfig) -> Option<P
     if !access.sign_in || head.is_svn_client() {
         return None;
     }
-    let looks = matches!(head.method.as_str(), "GET" | "HEAD");
     let is_form = |url: &str| own_form::is_of_locks(head) && own_form::is_ours(head, url);
     // Who sends other credentials wants to be known by them.
     let is_bare = !head.headers.contains_key(AUTHORIZATION);
     let sign_in = shared.sign_in.as_ref().filter(|_| is_bare)?;
-    if !looks && !is_form(sign_in.url()) {
+    if !head.looks() && !is_form(sign_in.url()) {
         return None;
     }
     sign_in.session(&shared.server.files, &head.headers).map(|(_, user)| user)

@@ -8,7 +8,7 @@ use super::state::HttpState;
 
 /// Answers a request for the text of an order in progress; `false` if it is for anything else.
 pub(super) fn answer(shared: &HttpState, head: &Head, exchange: &mut Exchange) -> bool {
-    if !matches!(head.method.as_str(), "GET" | "HEAD") {
+    if !head.looks() {
         return false;
     }
     let acme = shared.tls.read().as_ref().and_then(|tls| tls.acme());

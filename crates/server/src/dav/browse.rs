@@ -36,8 +36,8 @@ table{border-collapse:collapse;width:100%}td,th{padding:.2rem .6rem;text-align:l
 tr:nth-child(odd) td{background:#8881}td.n,th.n{text-align:right;font-variant-numeric:tabular-nums}\
 td.n,td.k{white-space:nowrap}td:first-child{overflow-wrap:anywhere}td.d{padding:.2rem 0}\
 a{color:#0b57d0;text-decoration:none}a:hover{text-decoration:underline}\
-@media(prefers-color-scheme:dark){:root{background:#14181a;color:#dfe5e0}a{color:#8ab4f8}}\
-footer{margin-top:2rem;color:#5f6a62;font-size:.85rem}@media(prefers-color-scheme:dark){footer{color:#98a59c}}\
+footer{margin-top:2rem;color:#5f6a62;font-size:.85rem}\
+@media(prefers-color-scheme:dark){:root{background:#14181a;color:#dfe5e0}a{color:#8ab4f8}footer{color:#98a59c}}\
 @media(max-width:40rem){.w{display:none}}";
 
 /// The limit of entries on a page.

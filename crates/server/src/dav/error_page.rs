@@ -1,7 +1,6 @@
 //! Failures as pages, for people who follow a link in a browser. Other programs get what they know: a word, or the
 //! XML of an error.
 
-use hyper::Method;
 use hyper::StatusCode;
 use maud::html;
 
@@ -11,9 +10,8 @@ use super::head::Head;
 
 /// Whether a request comes from a browser, which shows what it gets.
 pub(super) fn is_wanted(head: &Head) -> bool {
-    let looks = head.method == Method::GET || head.method == Method::HEAD;
     let is_svn = head.header("user-agent").is_some_and(|agent| agent.starts_with("SVN/"));
-    looks && !is_svn && head.has_word("accept", "text/html")
+    head.looks() && !is_svn && head.has_word("accept", "text/html")
 }
 
 /// Writes the page in place of what the reply has until now.

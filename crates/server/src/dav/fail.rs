@@ -61,6 +61,12 @@ impl Fail {
         Self::Error(SvnError::new(ErrorCode(0), message), status)
     }
 
+    /// That there is no repository at the path of a request.
+    pub(super) fn no_repository() -> Self {
+        let error = SvnError::new(ErrorCode::RA_DAV_PATH_NOT_FOUND, "No repository found");
+        Self::with(error, 404)
+    }
+
     /// An error with another status than the usual one of its code.
     pub(super) const fn with(error: SvnError, status: u16) -> Self {
         Self::Error(error, status)

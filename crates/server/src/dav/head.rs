@@ -82,6 +82,12 @@ impl Head {
         }
     }
 
+    /// Whether the method is GET or HEAD, as of a browser that looks at something.
+    #[must_use]
+    pub fn looks(&self) -> bool {
+        matches!(self.method.as_str(), "GET" | "HEAD")
+    }
+
     /// Whether the client is one of Subversion's.
     #[must_use]
     pub fn is_svn_client(&self) -> bool {

@@ -207,10 +207,7 @@ fn answer(
         }
         None if top_page::write(shared, head, exchange) => Ok(Answer::Given),
         None if robots::write(head, exchange) => Ok(Answer::Given),
-        None => {
-            let error = SvnError::new(ErrorCode::RA_DAV_PATH_NOT_FOUND, "No repository found");
-            Err(nowhere(Fail::with(error, 404)))
-        }
+        None => Err(nowhere(Fail::no_repository())),
     }
 }
 
@@ -319,8 +316,7 @@ fn own_page(
 fn own_style(shared: &HttpState, head: &Head) -> Option<Reply> {
     let HttpSettings { token_access, status_access, .. } = &shared.settings;
     let are_some = shared.sign_in.is_some() || token_access.is_some() || status_access.is_some();
-    let looks = matches!(head.method.as_str(), "GET" | "HEAD") && !head.is_svn_client();
-    site::style_at(&head.path).filter(|_| are_some && looks)
+    site::style_at(&head.path).filter(|_| are_some && head.looks() && !head.is_svn_client())
 }
 
 /// How far a page of the server is.

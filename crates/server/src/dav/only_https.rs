@@ -2,8 +2,6 @@
 //!
 //! Invariant: only the method, the address and the host of a request are used.
 
-use hyper::Method;
-
 use super::exchange::Exchange;
 use super::fail::{DavResult, Fail};
 use super::head::Head;
@@ -13,8 +11,7 @@ use super::head::Head;
 /// # Errors
 /// 403 for what a browser does not repeat by itself when it is sent elsewhere.
 pub(super) fn answer(head: &Head, exchange: &mut Exchange, port: u16) -> DavResult {
-    let looks = head.method == Method::GET || head.method == Method::HEAD;
-    let Some(host) = head.host.as_deref().filter(|_| looks) else {
+    let Some(host) = head.host.as_deref().filter(|_| head.looks()) else {
         return Err(Fail::status(403, "This server speaks https only: use a URL with https://"));
     };
     let query = head.query.as_ref().map_or(String::new(), |query| format!("?{query}"));

@@ -81,9 +81,8 @@ impl PathAuthorizer for EachPath<'_> {
 /// # Errors
 /// Where the user may not see it, or has to log in; where its address means nothing.
 pub(super) fn requested(session: &Session<'_>, below: &str) -> DavResult<Option<Page>> {
-    let looks = matches!(session.head.method.as_str(), "GET" | "HEAD");
     let is_form = own_form::is_of_locks(session.head);
-    if !(looks || is_form) || session.is_svn_client() || !are_on(session) {
+    if !(session.head.looks() || is_form) || session.is_svn_client() || !are_on(session) {
         return Ok(None);
     }
     let Some((prefix, rest)) = Prefix::split(below) else { return Ok(None) };

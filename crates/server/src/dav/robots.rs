@@ -21,7 +21,7 @@ Disallow: /*?r=\n";
 
 /// Writes it, if the request is for it. The caller has found no repository there.
 pub(super) fn write(head: &Head, exchange: &mut Exchange) -> bool {
-    if head.path != "/robots.txt" || !matches!(head.method.as_str(), "GET" | "HEAD") {
+    if head.path != "/robots.txt" || !head.looks() {
         return false;
     }
     exchange.header("content-type", "text/plain; charset=utf-8");

@@ -17,8 +17,7 @@ const DAYS: i64 = 90;
 /// Writes it, if the request is for it, and there is one.
 pub(super) fn write(shared: &HttpState, head: &Head, exchange: &mut Exchange) -> bool {
     let contacts = &shared.settings.security_contacts;
-    let looks = matches!(head.method.as_str(), "GET" | "HEAD");
-    if contacts.is_empty() || head.path != PATH || !looks {
+    if contacts.is_empty() || head.path != PATH || !head.looks() {
         return false;
     }
     exchange.header("content-type", "text/plain; charset=utf-8");

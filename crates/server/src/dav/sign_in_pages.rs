@@ -52,7 +52,7 @@ pub(crate) fn answer(
     stage: Stage,
 ) -> Option<DavResult<Done>> {
     let sign_in = shared.sign_in.as_deref()?;
-    let looks = head.method == Method::GET || head.method == Method::HEAD;
+    let looks = head.looks();
     if head.is_svn_client() || !(looks || head.method == Method::POST) {
         return None;
     }

@@ -3,8 +3,6 @@
 //! Invariants: who is no member gets what is not there, also with a token, for tokens are for repositories; nothing is read
 //! before that is known.
 
-use hyper::Method;
-use sapwood_core::{ErrorCode, SvnError};
 use sapwood_web::site::{STATUS, Visitor};
 
 use super::authenticate::{self, Asks, may_come_in};
@@ -26,8 +24,7 @@ pub(super) fn answer(
     head: &Head,
     exchange: &mut Exchange,
 ) -> Option<Result<(), (Fail, Asks)>> {
-    let looks = head.method == Method::GET || head.method == Method::HEAD;
-    let is_for_page = head.path == STATUS && looks && !head.is_svn_client();
+    let is_for_page = head.path == STATUS && head.looks() && !head.is_svn_client();
     let access = shared.settings.status_access.as_deref().filter(|_| is_for_page)?;
     let shown = member(shared, head, access).map(|user| show(shared, exchange, user));
     Some(shown.map_err(|fail| (fail, Asks::of(Some(access), REALM))))
@@ -38,8 +35,7 @@ fn member(shared: &HttpState, head: &Head, access: &AccessConfig) -> DavResult<P
     let users = Users::of(&shared.server.files, access, None)?;
     let user = authenticate::user(shared, head, access, &users)?.ok_or(Fail::AskWho)?;
     let is_member = may_come_in(access, Some(&user), Blanket::Read) && !user.has_token();
-    let nothing = || SvnError::new(ErrorCode::RA_DAV_PATH_NOT_FOUND, "No repository found");
-    if is_member { Ok(user) } else { Err(Fail::with(nothing(), 404)) }
+    if is_member { Ok(user) } else { Err(Fail::no_repository()) }
 }
 
 fn show(shared: &HttpState, exchange: &mut Exchange, user: Principal) {

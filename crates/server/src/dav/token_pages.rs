@@ -59,8 +59,7 @@ pub(super) fn answer(
     exchange: &mut Exchange,
     stage: Stage,
 ) -> Option<Result<Done, (Fail, Asks)>> {
-    let looks = head.method == Method::GET || head.method == Method::HEAD;
-    let is_for_page = head.path == TOKENS && (looks || head.method == Method::POST);
+    let is_for_page = head.path == TOKENS && (head.looks() || head.method == Method::POST);
     let access = shared.settings.token_access.as_deref().filter(|_| is_for_page)?;
     let file = access.accounts.as_deref().filter(|_| !head.is_svn_client())?;
     let done = visit(shared, head, access, file).and_then(|visit| {
@@ -68,7 +67,7 @@ pub(super) fn answer(
         if visit.user.has_token() {
             return visit.refuse(exchange, words::TOKENS_NOT_BY_TOKEN);
         }
-        if looks {
+        if head.looks() {
             return visit.show(exchange, Tokens::default());
         }
         if stage == Stage::Admit && own_form::is_ours(head, &visit.origin) {
