@@ -16,14 +16,18 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 /// The crates whose modules form no circle.
-const CRATES: [&str; 18] = [
+const CRATES: [&str; 24] = [
     "accounts",
     "acme",
     "backup",
     "bench",
+    "cli",
     "core",
+    "delta",
+    "diff",
     "fs-common",
     "fsfs",
+    "fsfs-format",
     "fsx",
     "fsx-format",
     "ldap",
@@ -35,6 +39,8 @@ const CRATES: [&str; 18] = [
     "search",
     "server",
     "store",
+    "txn-rules",
+    "wire-dav",
 ];
 
 /// The crates within whose folders the modules form no circle.
@@ -68,7 +74,7 @@ fn read(dir: &Path, module: Option<&str>, of: &BTreeMap<String, String>, uses: &
         let own = module.unwrap_or(&stem);
         if path.is_dir() {
             read(&path, Some(own), of, uses);
-        } else if own != "lib" {
+        } else if own != "lib" && own != "main" {
             let names = named(&std::fs::read_to_string(&path).unwrap(), of);
             uses.entry(own.to_owned()).or_default().extend(names);
         }
@@ -178,7 +184,9 @@ fn modules_form_no_circle() {
     for name in CRATES {
         let mut uses = Uses::new();
         let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates").join(name).join("src");
-        let lib = std::fs::read_to_string(src.join("lib.rs")).unwrap();
+        let root =
+            ["lib.rs", "main.rs"].map(|file| src.join(file)).into_iter().find(|file| file.exists());
+        let lib = std::fs::read_to_string(root.expect("a root file")).unwrap();
         read(&src, None, &BTreeMap::new(), &mut uses);
         let modules = std::mem::take(&mut uses).into_keys().collect();
         read(&src, None, &taken_out(&lib, &modules), &mut uses);
@@ -308,9 +316,11 @@ fn the_terminal_is_in_one_place() {
     let mut hits = BTreeMap::new();
     terminal_uses(&cli, &mut hits);
     let (inside, outside): (BTreeMap<_, _>, BTreeMap<_, _>) =
-        hits.into_iter().partition(|(path, _)| path.contains("/cli/src/terminal"));
+        hits.into_iter().partition(|(path, _)| {
+            path.contains("/cli/src/terminal") || path.contains("/cli/src/hidden_typing")
+        });
     assert!(inside.len() == 2, "{inside:#?}");
-    assert!(outside.is_empty(), "use cli/src/terminal.rs: {outside:#?}");
+    assert!(outside.is_empty(), "use cli/src/terminal.rs or hidden_typing.rs: {outside:#?}");
 }
 
 #[test]

@@ -5,74 +5,23 @@
 //! reference's, because scripts and its test suite look at them.
 
 mod help;
-pub(crate) mod name;
 
 use std::collections::VecDeque;
 use std::ffi::OsString;
-use std::os::unix::ffi::OsStrExt as _;
 use std::process::ExitCode;
 
 use sapwood_core::{ErrorCode, SvnError, SvnResult};
 
 use crate::getopt::{Item, Parser};
-use crate::locale;
 use crate::output::Output;
 use crate::report;
-use crate::revision::RevisionRange;
 
-pub(crate) use name::Name;
-
+pub(crate) use crate::option::{Name, OptionSpec, Options, name, take_revision};
+pub(crate) use crate::usage::{parse_number, plain_text, to_text, usage_error};
 pub(crate) use help::{FS_MODULES, RA_MODULES, version_text};
 
 /// The version of Subversion whose behaviour this is.
 pub(crate) const COMPATIBLE_VERSION: &str = "1.14.5";
-
-/// One option of a program. Its long name is also its key.
-#[derive(Debug)]
-pub(crate) struct OptionSpec {
-    pub(crate) long: &'static str,
-    pub(crate) short: Option<char>,
-    pub(crate) takes_value: bool,
-    pub(crate) about: &'static str,
-}
-
-impl OptionSpec {
-    /// An option without a value.
-    pub(crate) const fn flag(long: &'static str, short: Option<char>, about: &'static str) -> Self {
-        Self { long, short, takes_value: false, about }
-    }
-
-    /// An option with a value.
-    pub(crate) const fn value(
-        long: &'static str,
-        short: Option<char>,
-        about: &'static str,
-    ) -> Self {
-        Self { long, short, takes_value: true, about }
-    }
-
-    /// The name that selects it.
-    pub(crate) const fn name(&self) -> Name {
-        Name::of(self)
-    }
-
-    /// A line of a help text.
-    pub(crate) fn line(&self) -> String {
-        format!("  {:<24} : {}\n", self.display(), self.about)
-    }
-
-    /// `-r [--revision] ARG`, `--deltas`.
-    pub(crate) fn display(&self) -> String {
-        let mut out = match self.short {
-            Some(short) => format!("-{short} [--{}]", self.long),
-            None => format!("--{}", self.long),
-        };
-        if self.takes_value {
-            out.push_str(" ARG");
-        }
-        out
-    }
-}
 
 /// `-h`/`--help`, which every program has.
 pub(crate) const HELP: OptionSpec = name::HELP.flag(Some('h'), "explain a subcommand");
@@ -196,76 +145,6 @@ pub(crate) enum Usage {
 impl From<SvnError> for Usage {
     fn from(error: SvnError) -> Self {
         Self::Error(error)
-    }
-}
-
-/// The options of a command line.
-#[derive(Debug, Default)]
-pub(crate) struct Options {
-    given: Vec<(Name, Option<OsString>)>,
-    /// The parsed `-r`.
-    pub(crate) revision: RevisionRange,
-}
-
-impl Options {
-    /// Whether the option was given.
-    pub(crate) fn has(&self, name: Name) -> bool {
-        self.given.iter().any(|(given, _)| *given == name)
-    }
-
-    /// Adds an option, for programs that take their command line apart themselves.
-    pub(crate) fn push(&mut self, name: Name, value: Option<OsString>) {
-        self.given.push((name, value));
-    }
-
-    /// All options with their values, in the order they were given.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (Name, Option<&OsString>)> {
-        self.given.iter().map(|(name, value)| (*name, value.as_ref()))
-    }
-
-    /// The value of the option that was given last.
-    pub(crate) fn os_value(&self, name: Name) -> Option<&OsString> {
-        self.given.iter().rev().find(|(given, _)| *given == name)?.1.as_ref()
-    }
-
-    /// The same as text.
-    pub(crate) fn value(&self, name: Name) -> SvnResult<Option<String>> {
-        self.os_value(name).map(plain_text).transpose()
-    }
-
-    /// All values of an option that may be given several times.
-    pub(crate) fn values(&self, name: Name) -> SvnResult<Vec<String>> {
-        self.given
-            .iter()
-            .filter(|(given, _)| *given == name)
-            .filter_map(|(_, value)| value.as_ref())
-            .map(plain_text)
-            .collect()
-    }
-}
-
-/// The error for command lines that make no sense.
-pub(crate) fn usage_error(text: impl Into<String>) -> SvnError {
-    SvnError::new(ErrorCode::CL_ARG_PARSING_ERROR, text)
-}
-
-/// An argument, or the value of an option, as text.
-///
-/// # Errors
-/// E22 for what is not in the encoding of the terminal.
-pub(crate) fn to_text(arg: &OsString) -> SvnResult<String> {
-    locale::decode(arg.as_bytes().to_vec())
-}
-
-/// The value of an option that was looked at when it was taken: numbers, names of transactions
-/// and the like count as they are, in whatever encoding.
-///
-/// # Errors
-/// E22 for what is not UTF-8.
-pub(crate) fn plain_text(value: &OsString) -> SvnResult<String> {
-    match value.to_str() {
-        Some(text) => Ok(text.to_owned()),
-        None => to_text(value),
     }
 }
 
@@ -484,18 +363,18 @@ impl Program {
         subcommand: Option<&'static Subcommand>,
         options: &Options,
     ) -> Result<(), End> {
-        for (given, _) in &options.given {
+        for (given, _) in options.iter() {
             let accepted = match subcommand {
-                _ if matches!(*given, name::HELP | name::HELP_MARK) => true,
-                Some(_) if self.global_options.contains(given) => true,
-                Some(subcommand) => subcommand.options.contains(given),
-                None => *given == name::VERSION || self.version_options.contains(given),
+                _ if matches!(given, name::HELP | name::HELP_MARK) => true,
+                Some(_) if self.global_options.contains(&given) => true,
+                Some(subcommand) => subcommand.options.contains(&given),
+                None => given == name::VERSION || self.version_options.contains(&given),
             };
             if accepted {
                 continue;
             }
             let Some(subcommand) = subcommand else { return Err(self.point_to_help()) };
-            let shown = self.option(*given).map_or_else(|| "?".to_owned(), OptionSpec::display);
+            let shown = self.option(given).map_or_else(|| "?".to_owned(), OptionSpec::display);
             let text = format!(
                 "Subcommand '{}' doesn't accept option '{shown}'\nType '{} help {}' for usage.\n",
                 subcommand.name, self.name, subcommand.name
@@ -508,29 +387,4 @@ impl Program {
         }
         Ok(())
     }
-}
-
-/// Takes `-r N` and `-r N:M`, for programs whose `-r` is like this.
-pub(crate) fn take_revision(
-    options: &mut Options,
-    spec: &'static OptionSpec,
-    value: Option<&OsString>,
-) -> SvnResult<()> {
-    match value {
-        Some(value) if spec.name() == name::REVISION => options.revision.take(&plain_text(value)?),
-        _ => Ok(()),
-    }
-}
-
-/// A number argument.
-pub(crate) fn parse_number(text: &str) -> SvnResult<u64> {
-    let wrong = |text: String| SvnError::new(ErrorCode::INCORRECT_PARAMS, text);
-    let word = text.trim_ascii_start();
-    let digits = word.strip_prefix(['-', '+']).unwrap_or(word);
-    if digits.is_empty() || !digits.bytes().all(|b| b.is_ascii_digit()) {
-        return Err(wrong(format!("Could not convert '{text}' into a number")));
-    }
-    // The reference counts with signed numbers, whatever it says.
-    let number = word.parse::<i64>().ok().and_then(|n| u64::try_from(n).ok());
-    number.ok_or_else(|| wrong(format!("Number '{text}' is out of range '[0, {}]'", u64::MAX)))
 }

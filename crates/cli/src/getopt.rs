@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 
-use crate::command::OptionSpec;
+use crate::option::OptionSpec;
 
 /// The next item on a command line.
 pub(crate) enum Item {

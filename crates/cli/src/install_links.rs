@@ -10,8 +10,9 @@ use sapwood_core::{ErrorCode, SvnError, SvnResult};
 use crate::command::OptionSpec;
 use crate::getopt::{Item, Parser};
 use crate::manual;
+use crate::manual_pages::pages;
 use crate::output::{self, Output};
-use crate::programs::PROGRAMS;
+use crate::program::Program;
 use crate::report;
 
 const SPECS: &[OptionSpec] = &[
@@ -34,8 +35,8 @@ struct Options {
     target: Option<PathBuf>,
 }
 
-/// Makes the links; files of these names that are not links are left alone and reported.
-pub(crate) fn run(args: Vec<OsString>) -> ExitCode {
+/// Makes the links of the programs; files of these names that are not links are left alone and reported.
+pub(crate) fn run(args: Vec<OsString>, programs: &[Program]) -> ExitCode {
     let options = match parse(args) {
         Ok(options) => options,
         Err(words) => {
@@ -47,7 +48,7 @@ pub(crate) fn run(args: Vec<OsString>) -> ExitCode {
         return output::print("sapwood", &help());
     }
     let mut out = Output::stdout();
-    match install(&options, &mut out).and_then(|()| out.flush()) {
+    match install(&options, programs, &mut out).and_then(|()| out.flush()) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             report::exit_error(&error, "sapwood: ");
@@ -99,17 +100,17 @@ fn failed(path: &Path) -> impl Fn(std::io::Error) -> SvnError {
     move |e| SvnError::io(&e, format_args!("Can't make '{}'", path.display()))
 }
 
-fn install(options: &Options, out: &mut Output) -> SvnResult<()> {
+fn install(options: &Options, programs: &[Program], out: &mut Output) -> SvnResult<()> {
     if let Some(dir) = &options.links {
-        links(dir, options.target.as_deref(), out)?;
+        links(dir, options.target.as_deref(), programs, out)?;
     }
     if let Some(dir) = &options.man {
-        for page in manual::pages() {
+        for page in pages(programs) {
             let dir = dir.join(format!("man{}", page.section));
             write(&dir, &format!("{}.{}", page.name, page.section), &page.text, out)?;
         }
     }
-    for program in PROGRAMS.iter().filter(|p| p.linked) {
+    for program in programs.iter().filter(|p| p.linked) {
         let Some(manual) = program.manual else { continue };
         let (name, manual) = (program.name, manual());
         if let Some(dir) = &options.completions {
@@ -125,13 +126,18 @@ fn install(options: &Options, out: &mut Output) -> SvnResult<()> {
     Ok(())
 }
 
-fn links(dir: &Path, target: Option<&Path>, out: &mut Output) -> SvnResult<()> {
+fn links(
+    dir: &Path,
+    target: Option<&Path>,
+    programs: &[Program],
+    out: &mut Output,
+) -> SvnResult<()> {
     let target = match target {
         Some(target) => target.to_owned(),
         None => std::env::current_exe().map_err(|e| SvnError::io(&e, "Can't find this program"))?,
     };
     std::fs::create_dir_all(dir).map_err(failed(dir))?;
-    for program in PROGRAMS.iter().filter(|p| p.linked) {
+    for program in programs.iter().filter(|p| p.linked) {
         let link = dir.join(program.name);
         match std::fs::symlink_metadata(&link) {
             Ok(found) if found.is_symlink() => {

@@ -5,6 +5,7 @@
 //! run them so see the same from us.
 
 use std::borrow::Cow;
+use std::io::Write as _;
 use std::sync::OnceLock;
 
 use sapwood_core::exact::Cut;
@@ -36,11 +37,12 @@ pub(crate) fn check(program: &str) {
     let Some((name, value)) = variable().filter(|(_, value)| !installed::is_known(value)) else {
         return;
     };
-    crate::report::as_it_is(&format!(
+    let warning = format!(
         "{program}: warning: cannot set LC_CTYPE locale\n\
          {program}: warning: environment variable {name} is {value}\n\
          {program}: warning: please check that your locale name is correct\n"
-    ));
+    );
+    let _ = std::io::stderr().write_all(warning.as_bytes());
 }
 
 /// `text` in the encoding of the terminal.

@@ -3,10 +3,7 @@
 //! [`completion`] what `bash` completes.
 
 pub(crate) mod completion;
-mod pages;
 pub(crate) mod roff;
-
-pub(crate) use pages::pages;
 
 use crate::command::{Name, OptionSpec, Program};
 

@@ -1,23 +1,8 @@
 //! The table of programs: what each is called, and the function that is its `main`.
 
-use std::ffi::{OsStr, OsString};
-use std::process::ExitCode;
+use std::ffi::OsStr;
 
-use crate::manual::Manual;
-
-/// One program.
-pub(crate) struct Program {
-    /// The word that selects it, and the name of its link if it has one.
-    pub(crate) name: &'static str,
-    /// Whether `install-links` makes a link of this name (the programs of Subversion).
-    pub(crate) linked: bool,
-    /// One line for `sapwood help`.
-    pub(crate) about: &'static str,
-    /// Its `main`: takes the arguments after the program's name.
-    pub(crate) run: fn(Vec<OsString>) -> ExitCode,
-    /// The content of its manual page.
-    pub(crate) manual: Option<fn() -> Manual>,
-}
+use crate::program::Program;
 
 /// All programs, in the order that help lists them.
 pub(crate) static PROGRAMS: &[Program] = &[
@@ -102,7 +87,7 @@ pub(crate) static PROGRAMS: &[Program] = &[
         name: "install-links",
         linked: false,
         about: "link every program's name to this program in a folder",
-        run: crate::install_links::run,
+        run: |args| crate::install_links::run(args, PROGRAMS),
         manual: None,
     },
     Program {
@@ -213,38 +198,9 @@ pub(crate) fn by_word(word: &OsStr) -> Option<&'static Program> {
     PROGRAMS.iter().find(|p| word == p.name)
 }
 
-impl Program {
-    /// The name of its manual page: programs of our own are `sapwood-NAME`.
-    pub(crate) fn page_name(&self) -> String {
-        if self.linked { self.name.to_owned() } else { format!("sapwood-{}", self.name) }
-    }
-
-    /// Runs the program.
-    pub(crate) fn main(&self, args: Vec<OsString>) -> ExitCode {
-        crate::signals::called(self.name);
-        if self.linked {
-            crate::locale::check(self.name);
-        }
-        crate::output::dies_of_broken_pipes(PIPE_KILLS.contains(&self.name));
-        (self.run)(args)
-    }
-}
-
-/// The programs whose reference dies of SIGPIPE when its output is read no more (a shell sees 141);
-/// the others end with an exit code.
-const PIPE_KILLS: &[&str] =
-    &["svnserve", "svnmucc", "svndumpfilter", "svnauthz", "svnauthz-validate"];
-
 /// The list of programs.
 pub(crate) fn help() -> String {
-    let mut text = String::from(
-        "usage: sapwood PROGRAM [ARGUMENTS]\n\nSubversion in one program. Each of these is a program:\n",
-    );
-    for program in PROGRAMS {
-        text.push_str(&format!("  {:<18} {}\n", program.name, program.about));
-    }
-    text.push_str("\nType 'sapwood PROGRAM --help' for the help of one of them.\n");
-    text
+    crate::program::list(PROGRAMS)
 }
 
 /// The programs that have a subcommand of this name, in the order of help.

@@ -8,8 +8,9 @@ use sapwood_core::{SvnError, SvnResult};
 use sapwood_fs::{Caches, OpenOptions};
 use sapwood_repos::Repository;
 
-use crate::command::{Options, name, parse_number, usage_error};
+use crate::option::{Options, name};
 use crate::pegs::{Of, Part};
+use crate::usage::{parse_number, usage_error};
 
 /// Bytes of cache when `-M` does not say.
 const DEFAULT_CACHE: usize = 32 << 20;

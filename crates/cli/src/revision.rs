@@ -5,7 +5,7 @@ pub(crate) use sapwood_client::Revision as RevisionSpec;
 use sapwood_core::{Revnum, SvnError, SvnResult};
 use sapwood_fs::Filesystem;
 
-use crate::command::usage_error;
+use crate::usage::usage_error;
 use crate::user_date;
 
 /// A `-r` argument.

@@ -76,7 +76,7 @@ pub(crate) fn end() {
 
 /// Ends the process as a signal does that nothing handles.
 pub(crate) fn die(signal: i32) {
-    crate::terminal::show_typing_again();
+    crate::hidden_typing::show_typing_again();
     let _ = signal_hook::low_level::emulate_default_handler(signal);
 }
 

@@ -1,11 +1,9 @@
-//! The terminal of the process, for all programs: whether there is one, what it can show, the line of progress on it,
-//! and the questions that are asked there.
+//! The terminal of the process, for all programs: whether there is one, what it can show, and the line of progress on
+//! it. What is asked there is in `question`.
 //!
-//! Invariant: nothing here names a program. No other file looks at the terminal's size, hides typing or decides about
-//! colours.
+//! Invariant: nothing here names a program. No other file looks at the terminal's size or decides about colours.
 
 pub(crate) mod progress_line;
-mod question;
 
 use std::fs::File;
 use std::io::{IsTerminal as _, stderr, stdin, stdout};
@@ -13,7 +11,6 @@ use std::io::{IsTerminal as _, stderr, stdin, stdout};
 use rustix::termios::tcgetwinsize;
 
 pub(crate) use self::progress_line::{hold, make_room};
-pub(crate) use self::question::{ask_hidden, ask_openly, show_typing_again, write_beside_question};
 
 /// Section and option of the `config` file that ask for colours.
 pub(crate) const COLOUR_OPTION: (&str, &str) = ("sapwood", "color");

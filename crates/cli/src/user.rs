@@ -14,8 +14,8 @@ use sapwood_core::{ErrorCode, SvnError, SvnResult};
 use crate::command::{OptionSpec, Options, name};
 use crate::manual::Manual;
 use crate::output::Output;
+use crate::question::ask_hidden;
 use crate::remote::prompt;
-use crate::terminal;
 use crate::tool::Tool;
 
 /// The file that is meant when none is named.
@@ -145,8 +145,8 @@ fn new_password(options: &Options, user: &str) -> SvnResult<String> {
     if options.has(name::PASSWORD_FROM_STDIN) {
         return prompt::stdin_line();
     }
-    let password = terminal::ask_hidden(&format!("New password for '{user}': "))?;
-    if terminal::ask_hidden("The same again: ")? != password {
+    let password = ask_hidden(&format!("New password for '{user}': "))?;
+    if ask_hidden("The same again: ")? != password {
         return Err(SvnError::new(ErrorCode::INCORRECT_PARAMS, "The passwords differ"));
     }
     Ok(password)

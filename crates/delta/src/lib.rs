@@ -18,6 +18,7 @@ pub mod step;
 pub mod stream;
 pub mod svndiff;
 pub mod varint;
+mod version;
 pub mod window;
 pub mod xdelta;
 

@@ -10,8 +10,8 @@ use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress, 
 use lz4_flex::block::{CompressTable, compress_into_with_table};
 
 use crate::error::Error;
-use crate::svndiff::Version;
 use crate::varint;
+use crate::version::Version;
 
 /// Shorter sections are not worth zlib's header: the reference leaves them as they are, and its
 /// own tests count bytes.

@@ -7,6 +7,7 @@
 mod decoder;
 mod encoder;
 
+pub use crate::version::{STREAM_HEADER_LEN, Version};
 pub use decoder::Decoder;
 pub use encoder::Encoder;
 
@@ -17,8 +18,6 @@ use crate::window::{Op, WINDOW_MAX, Window};
 use sapwood_core::Exact;
 use sapwood_core::len64;
 
-/// The length of a stream's header, `SVN` and a version byte.
-pub const STREAM_HEADER_LEN: usize = 4;
 /// The most bytes in front of a window's instructions.
 pub const WINDOW_HEADER_MAX: usize = 5 * varint::MAX_LEN;
 /// The most bytes that a window's instructions take, stored or unpacked: the longest form of an
@@ -28,42 +27,6 @@ pub const INSTRUCTIONS_MAX: usize = WINDOW_MAX * (2 * varint::MAX_LEN + 1);
 pub const NEW_DATA_MAX: usize = WINDOW_MAX + varint::MAX_LEN;
 /// The compression level of streams for which no other is asked for.
 pub const DEFAULT_LEVEL: u8 = 5;
-
-/// A svndiff encoding.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Version {
-    /// `SVN\0`: plain.
-    V0,
-    /// `SVN\1`: sections compressed with zlib.
-    V1,
-    /// `SVN\2`: sections compressed with LZ4.
-    V2,
-}
-
-impl Version {
-    /// The header of a stream in this encoding.
-    #[must_use]
-    pub const fn header(self) -> [u8; STREAM_HEADER_LEN] {
-        match self {
-            Self::V0 => *b"SVN\0",
-            Self::V1 => *b"SVN\x01",
-            Self::V2 => *b"SVN\x02",
-        }
-    }
-
-    /// The encoding that a stream's first bytes announce.
-    ///
-    /// # Errors
-    /// When they announce none that is known.
-    pub fn of_header(header: [u8; STREAM_HEADER_LEN]) -> Result<Self, Error> {
-        match &header {
-            b"SVN\0" => Ok(Self::V0),
-            b"SVN\x01" => Ok(Self::V1),
-            b"SVN\x02" => Ok(Self::V2),
-            _ => Err(Error::Header),
-        }
-    }
-}
 
 /// The numbers in front of a window, all within their limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -31,6 +31,15 @@ pub(crate) fn has_ending(line: &[u8]) -> bool {
     matches!(line.last(), Some(b'\n' | b'\r'))
 }
 
+/// How many lines whole lines are.
+pub(crate) fn count_lines(bytes: &[u8]) -> usize {
+    if memchr::memchr(b'\r', bytes).is_some() {
+        return lines(bytes).count();
+    }
+    let open = bytes.last().is_some_and(|last| *last != b'\n');
+    memchr::memchr_iter(b'\n', bytes).count().plus(usize::from(open))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -16,7 +16,7 @@ use sapwood_core::common::common_prefix;
 use sapwood_core::{Cut as _, Exact, len64};
 
 use crate::compare::Range;
-use crate::lines::lines;
+use crate::lines::{count_lines, lines};
 use crate::normalize::normalize;
 use crate::options::Options;
 use crate::window::Window;
@@ -307,15 +307,6 @@ impl Cutter {
         }
         self.head_lines = 0;
     }
-}
-
-/// How many lines whole lines are.
-pub(crate) fn count_lines(bytes: &[u8]) -> usize {
-    if memchr::memchr(b'\r', bytes).is_some() {
-        return lines(bytes).count();
-    }
-    let open = bytes.last().is_some_and(|last| *last != b'\n');
-    memchr::memchr_iter(b'\n', bytes).count().plus(usize::from(open))
 }
 
 /// How much of two texts is before `equal` lines that both have; of the old text as little as can be.

@@ -4,6 +4,8 @@ use std::io::{self, Read};
 
 use sapwood_core::{Cut, Exact, len64};
 
+use crate::lines::count_lines;
+
 /// How much is read at a time, in bytes.
 const PIECE: usize = 64 << 10;
 
@@ -113,7 +115,7 @@ impl<'t> Window<'t> {
             let piece = data.head(PIECE.min(data.len()));
             let end = memchr::memrchr(b'\n', piece).map_or(0, |at| at.plus(1));
             let whole = piece.head(end);
-            let here = crate::reduce::count_lines(whole);
+            let here = count_lines(whole);
             if here > 0 && passed.plus(here) <= count {
                 take(whole)?;
                 self.advance(end);

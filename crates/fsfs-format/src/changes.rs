@@ -9,9 +9,9 @@ use sapwood_core::{ChangeKind, NodeKind, Revnum, rawname};
 
 use crate::error::{Error, Result};
 use crate::id::NodeRevId;
-use crate::layout::since;
 use crate::limits::PATH_LEN;
 use crate::noderev::rev_and_path;
+use crate::since;
 use crate::text::{self, fspath};
 
 /// Bytes after which a line must have ended: two paths, an id and flags.

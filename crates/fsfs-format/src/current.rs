@@ -4,7 +4,7 @@ use sapwood_core::Revnum;
 
 use crate::base36::{self, Base36};
 use crate::error::{Error, Result};
-use crate::layout::since;
+use crate::since;
 use crate::text;
 
 /// What `current` says.

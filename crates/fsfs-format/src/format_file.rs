@@ -1,7 +1,7 @@
 //! `format`: the number of the format, and its options.
 
 use crate::error::{Error, Result};
-use crate::layout::since;
+use crate::since;
 use crate::text;
 
 /// How items are addressed.

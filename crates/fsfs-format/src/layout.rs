@@ -6,6 +6,7 @@ use sapwood_core::{Md5, Revnum};
 use crate::base36::Base36;
 use crate::format_file::{Addressing, FormatFile};
 use crate::id::{IdPart, NodeRevId, TxnId};
+use crate::since;
 
 /// Names of files and folders, and constants of formats.
 pub mod names {
@@ -63,24 +64,6 @@ pub mod names {
     pub const TXN_L2P: &str = "index.l2p";
     /// A transaction's phys-to-log index.
     pub const TXN_P2L: &str = "index.p2l";
-}
-
-/// From which format on something exists.
-pub mod since {
-    /// `layout` option, `txn-current`, `txn-protorevs`, ids with revisions, mergeinfo counts.
-    pub const LAYOUT: u32 = 3;
-    /// Packing of revisions, sharing of representations, kinds in changed paths, `fsfs.conf`.
-    pub const PACKING: u32 = 4;
-    /// Packing of revision properties.
-    pub const REVPROP_PACKING: u32 = 6;
-    /// Logical addressing, `pack-lock`, instance ids, mergeinfo flags in changed paths.
-    pub const LOGICAL: u32 = 7;
-    /// Svndiff 2, `-` in representation values, rep-cache schema 2.
-    pub const SVNDIFF2: u32 = 8;
-    /// The youngest format there is.
-    pub const YOUNGEST: u32 = 8;
-    /// Never released.
-    pub const REFUSED: u32 = 5;
 }
 
 /// The naming rules of one filesystem.

@@ -28,6 +28,7 @@ pub mod packed_number;
 pub mod rep;
 pub mod revprop_write;
 pub mod revprops;
+pub mod since;
 mod text;
 pub mod trailer;
 pub mod txn;

@@ -9,9 +9,9 @@ use sapwood_core::{NodeKind, Revnum, len64, rawname};
 
 use crate::error::{Error, Result};
 use crate::id::NodeRevId;
-use crate::layout::since;
 use crate::limits::NODEREV_LEN;
 use crate::rep::Representation;
+use crate::since;
 use crate::text;
 
 /// One node-revision.

@@ -8,8 +8,8 @@ use sapwood_core::{Md5, Revnum, Sha1};
 use crate::base36::{self, Base36};
 use crate::error::{Error, Result};
 use crate::id::TxnId;
-use crate::layout::since;
 use crate::limits::REP_HEADER_LEN;
+use crate::since;
 use crate::text;
 
 /// Where a representation is.

@@ -3,7 +3,8 @@
 
 use sapwood_core::{NodeKind, Revnum};
 use sapwood_fsfs_format::changes::Changes;
-use sapwood_fsfs_format::layout::{names, since};
+use sapwood_fsfs_format::layout::names;
+use sapwood_fsfs_format::since;
 use sapwood_fsfs_format::{
     FormatFile, ItemType, Layout, NodeRev, NodeRevId, RepHeader, TxnId, limits, packed_number,
 };

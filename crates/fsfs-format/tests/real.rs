@@ -19,10 +19,10 @@ use sapwood_fsfs_format::current::{Current, parse_min_unpacked_rev, parse_txn_cu
 use sapwood_fsfs_format::fnv::Fnv1a32x4;
 use sapwood_fsfs_format::index_write::{ItemOffsets, write_l2p, write_p2l};
 use sapwood_fsfs_format::l2p::{ITEM_CHANGES, ITEM_ROOT};
-use sapwood_fsfs_format::layout::since;
 use sapwood_fsfs_format::manifest::Manifest;
 use sapwood_fsfs_format::rep::ENDREP;
 use sapwood_fsfs_format::revprops::{RevpropManifest, RevpropPack};
+use sapwood_fsfs_format::since;
 use sapwood_fsfs_format::{
     Addressing, Changes, Directory, Error, Footer, FormatFile, ItemType, L2pHeader, L2pPage,
     Layout, Location, NodeRev, NodeRevId, P2lEntry, P2lHeader, P2lPage, RepHeader, RepLocation,

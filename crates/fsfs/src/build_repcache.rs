@@ -5,7 +5,7 @@ use sapwood_core::FsPath;
 use std::sync::Arc;
 
 use sapwood_core::{CancelToken, ErrorCode, NodeKind, Revnum, Sha1, hashdump};
-use sapwood_fsfs_format::layout::since;
+use sapwood_fsfs_format::since;
 use sapwood_fsfs_format::{Directory, RepLocation, Representation};
 
 use crate::ancestors::Ancestors;

@@ -3,7 +3,7 @@
 use sapwood_core::ErrorCode;
 use sapwood_core::config::{Config, parse_i64};
 use sapwood_delta::Version;
-use sapwood_fsfs_format::layout::since;
+use sapwood_fsfs_format::since;
 
 use crate::error::{Error, Result};
 

@@ -15,7 +15,8 @@ use sapwood_core::{PropList, Revnum, SvnError, hashdump};
 use sapwood_fsfs_format::current::Current;
 use sapwood_fsfs_format::fnv::Fnv1a32x4;
 use sapwood_fsfs_format::index_write::{ItemOffsets, write_indexes};
-use sapwood_fsfs_format::layout::{names, since};
+use sapwood_fsfs_format::layout::names;
+use sapwood_fsfs_format::since;
 use sapwood_fsfs_format::{Addressing, FormatFile, ItemType, Layout, P2lEntry};
 
 use crate::config::{DEFAULT_L2P_PAGE_SIZE, DEFAULT_P2L_PAGE_SIZE};

@@ -10,7 +10,7 @@ use std::time::Instant;
 use parking_lot::Mutex;
 use sapwood_core::{ErrorCode, Md5, Revnum};
 use sapwood_delta::Version;
-use sapwood_fsfs_format::layout::since;
+use sapwood_fsfs_format::since;
 use sapwood_fsfs_format::{Directory, Layout};
 
 use crate::config::{RevpropPackConfig, WriteConfig};

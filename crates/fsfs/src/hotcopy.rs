@@ -25,7 +25,8 @@ use std::path::Path;
 use sapwood_core::{CancelToken, Revnum};
 use sapwood_fs_common::hotcopy::{Copier, CopyError, Extent, Kind, NewState, Order};
 use sapwood_fsfs_format::current::Current;
-use sapwood_fsfs_format::layout::{names, since};
+use sapwood_fsfs_format::layout::names;
+use sapwood_fsfs_format::since;
 use sapwood_store::Caches;
 
 pub use sapwood_fs_common::hotcopy::HotcopyOptions;

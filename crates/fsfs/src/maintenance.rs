@@ -4,7 +4,8 @@ use std::io::ErrorKind;
 use std::path::Path;
 
 use sapwood_core::config::{Case, Config};
-use sapwood_fsfs_format::layout::{names, since};
+use sapwood_fsfs_format::layout::names;
+use sapwood_fsfs_format::since;
 
 use crate::error::{Error, Result};
 use crate::filesystem::{Filesystem, SharedState};

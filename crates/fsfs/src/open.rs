@@ -8,7 +8,8 @@ use std::sync::{Arc, OnceLock};
 use parking_lot::Mutex;
 use sapwood_core::ErrorCode;
 use sapwood_core::config::{Case, Config};
-use sapwood_fsfs_format::layout::{names, since};
+use sapwood_fsfs_format::layout::names;
+use sapwood_fsfs_format::since;
 use sapwood_fsfs_format::{FormatFile, Layout};
 
 use crate::config::{RevpropPackConfig, WriteConfig};

@@ -11,7 +11,8 @@ use std::path::PathBuf;
 use sapwood_core::{CancelToken, NodeKind, Revnum};
 use sapwood_fs_common::leftovers::Leftovers;
 use sapwood_fsfs_format::current::Current;
-use sapwood_fsfs_format::layout::{names, since};
+use sapwood_fsfs_format::layout::names;
+use sapwood_fsfs_format::since;
 use sapwood_fsfs_format::{NodeRev, limits};
 
 use crate::dump_index::check;

@@ -10,7 +10,8 @@ use std::io::ErrorKind;
 
 use sapwood_core::{CancelToken, ErrorCode};
 use sapwood_fsfs_format::FormatFile;
-use sapwood_fsfs_format::layout::{names, since};
+use sapwood_fsfs_format::layout::names;
+use sapwood_fsfs_format::since;
 
 use crate::config::RevpropPackConfig;
 use crate::create::CONFIG;

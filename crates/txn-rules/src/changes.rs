@@ -6,8 +6,8 @@ use sapwood_core::FsPath;
 use sapwood_core::paths::FsPathBuf;
 use sapwood_core::{ChangeKind, NodeKind, Revnum};
 
-use crate::engine::Engine;
-use crate::error::{Error, Result};
+use crate::engine::{Engine, Result};
+use crate::error::Error;
 
 /// What happened to a path.
 #[derive(Debug)]

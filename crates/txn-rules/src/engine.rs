@@ -6,7 +6,10 @@ use std::sync::Arc;
 
 use sapwood_core::{FsPath, NodeKind, PropList, Revnum};
 
-use crate::error::{Error, Result};
+use crate::error::Error;
+
+/// Results of this crate: errors are the engine's.
+pub type Result<T, E> = std::result::Result<T, <E as Engine>::Error>;
 
 /// The types of an engine, and how it makes ids.
 pub trait Engine: Debug + Sized + 'static {

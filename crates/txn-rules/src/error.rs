@@ -2,11 +2,6 @@
 
 use sapwood_core::{ErrorCode, SvnError};
 
-use crate::engine::Engine;
-
-/// Results of this crate: errors are the engine's.
-pub type Result<T, E> = std::result::Result<T, <E as Engine>::Error>;
-
 /// Why a change is refused. Engines make their own errors of these.
 #[derive(Debug)]
 pub enum Error {

@@ -15,10 +15,11 @@ mod merge;
 mod nodes;
 mod rules;
 mod tree;
+mod walk;
 
 pub use changes::{Change, ChangeList, Touch};
-pub use engine::{CopyId, Engine, Listing, NewIds, NodeRevision, TreeSource};
-pub use error::{Error, Result};
+pub use engine::{CopyId, Engine, Listing, NewIds, NodeRevision, Result, TreeSource};
+pub use error::Error;
 pub use nodes::{Dag, Entries, EntryNow, TxnNode};
 pub use rules::not_file;
 pub use tree::{ROOT, Tree};

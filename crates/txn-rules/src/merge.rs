@@ -8,8 +8,8 @@ use sapwood_core::FsPath;
 use sapwood_core::paths::FsPathBuf;
 use sapwood_core::{ErrorCode, NodeKind, Revnum};
 
-use crate::engine::{Engine, NodeRevision};
-use crate::error::{Error, Result};
+use crate::engine::{Engine, NodeRevision, Result};
+use crate::error::Error;
 use crate::nodes::{Dag, Entries, EntryNow};
 use crate::tree::{ROOT, Tree};
 

@@ -7,10 +7,11 @@ use sapwood_core::props::names as prop_names;
 use sapwood_core::{ChangeKind, ErrorCode, Exact, NodeKind, PropList, Revnum, rawname};
 
 use crate::changes::{Change, Touch};
-use crate::engine::{CopyId, Engine, NodeRevision};
-use crate::error::{Error, Result};
-use crate::nodes::{Dag, Entries, Step};
+use crate::engine::{CopyId, Engine, NodeRevision, Result};
+use crate::error::Error;
+use crate::nodes::{Dag, Entries};
 use crate::tree::{ROOT, Tree, owned_copy_root};
+use crate::walk::Step;
 
 /// Whose copy id a node gets when it becomes changeable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

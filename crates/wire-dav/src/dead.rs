@@ -8,7 +8,7 @@
 //! Invariant: decoding an encoded name gives the same name, and every encoded name is one that
 //! Subversion allows.
 
-use crate::propfind::Name;
+use crate::property_name::{Name, is_name};
 use crate::xml::{Document, Limits};
 
 /// The prefix of names of properties with text.
@@ -62,7 +62,7 @@ pub fn name_of(property: &str) -> Option<(Name, bool)> {
     };
     let (namespace, name) = rest.split_once(':')?;
     let name = Name { namespace: unescape(namespace)?, name: unescape(name)? };
-    crate::propfind::is_name(&name.name).then_some((name, is_xml))
+    is_name(&name.name).then_some((name, is_xml))
 }
 
 /// Whether a value may stand within another element as it is. (Any user may have set the property.)

@@ -64,7 +64,7 @@ impl Error {
     pub fn status(&self) -> u16 {
         match self {
             Self::TooLarge(_) => 413,
-            Self::Svn(error) => crate::failure::status_of(error.code()).unwrap_or(500),
+            Self::Svn(error) => crate::status::status_of(error.code()).unwrap_or(500),
             _ => 400,
         }
     }

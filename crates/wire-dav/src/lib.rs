@@ -8,7 +8,7 @@
 //! * [`multistatus`]: requests for properties and their changes, and the replies, as a client writes and reads them.
 //! * [`options`]: the capabilities of a server.
 //! * [`report`]: the twelve REPORTs, and the editors that write trees as XML.
-//! * [`failure`]: errors as status codes and XML bodies, written and read.
+//! * [`failure`], [`status`]: errors as XML bodies, written and read, and as status codes.
 //! * [`headers`]: names of headers and of their words.
 //!
 //! Invariant: no allocation follows a length that a body announces; memory grows with the data read, within limits.
@@ -23,10 +23,12 @@ pub mod merge;
 pub mod multistatus;
 pub mod options;
 pub mod post;
+mod property_name;
 pub mod propfind;
 pub mod proppatch;
 pub mod report;
 pub mod resource;
+pub mod status;
 pub mod xml;
 
 pub use error::{Error, Result};

@@ -5,9 +5,9 @@ use sapwood_core::props::names;
 use sapwood_core::{ErrorCode, NodeKind, PropList, SvnError, base64};
 
 use crate::error::{Error, Result};
-use crate::failure;
 use crate::propfind::{Name, PropfindRequest};
 use crate::proppatch::Change;
+use crate::status;
 use crate::xml::{Element, HEADER, Xml as _, is_xml_safe};
 use crate::{NS_CUSTOM, NS_DAV, NS_SVN_DAV, NS_SVN_PROPS};
 
@@ -117,7 +117,7 @@ impl Resource {
         let (status, name, said) = self.failed.as_ref()?;
         let code = match *status {
             412 => ErrorCode::FS_PROP_BASEVALUE_MISMATCH,
-            status => failure::code_of(status),
+            status => status::code_of(status),
         };
         let property = name.as_ref().and_then(Name::property);
         let said = said.trim();

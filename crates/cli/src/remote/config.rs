@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use sapwood_core::config::{Case, Config};
 use sapwood_core::{ErrorCode, SvnResult};
 
-use crate::command::usage_error;
 use crate::report;
+use crate::usage::usage_error;
 
 use super::config_names::{self, ConfigOption};
 

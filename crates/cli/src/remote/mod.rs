@@ -19,7 +19,8 @@ use sapwood_fs::OpenOptions;
 use sapwood_ra::auth::{AuthOptions, Authenticator, Failures, GpgAgent};
 use sapwood_ra::{FileCaches, Settings};
 
-use crate::command::{Name, OptionSpec, Options, name, usage_error};
+use crate::option::{Name, OptionSpec, Options, name};
+use crate::usage::usage_error;
 use crate::{signals, terminal};
 
 /// `--username`.

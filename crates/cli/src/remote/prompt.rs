@@ -6,8 +6,8 @@ use std::path::Path;
 use sapwood_core::{SvnError, SvnResult};
 use sapwood_ra::auth::{Certificate, Decision, Failures, Prompter, Simple};
 
+use crate::question::{ask_hidden, ask_openly, write_beside_question};
 use crate::report;
-use crate::terminal::{ask_hidden, ask_openly, write_beside_question};
 
 /// Asks at the process's terminal, or, without one, on standard error.
 #[derive(Clone, Copy, Debug)]

@@ -3,8 +3,8 @@
 use sapwood_core::props::names;
 use sapwood_core::{ErrorCode, PropList, SvnError, SvnResult};
 
-use crate::command::usage_error;
 use crate::locale;
+use crate::usage::usage_error;
 
 fn bad_name(text: String) -> SvnError {
     SvnError::new(ErrorCode::CLIENT_PROPERTY_NAME, text)

@@ -14,9 +14,9 @@ use sapwood_core::{ErrorCode, SvnError, SvnResult};
 use super::given::Options;
 use super::{Command, Invocation};
 use crate::locale;
+use crate::question::ask_openly;
 use crate::remote::editor::{self, Edit};
 use crate::remote::revprops::translated;
-use crate::terminal;
 
 /// The line between the message and the list of the committed items.
 const END_OF_MESSAGE: &str = "--This line, and those below, will be ignored--";
@@ -127,7 +127,7 @@ impl Messages {
             if let Some(text) = self.edited(&form)? {
                 return Ok(Some(text));
             }
-            let answer = terminal::ask_openly(
+            let answer = ask_openly(
                 "\nLog message unchanged or not specified\n(a)bort, (c)ontinue, (e)dit:\n",
             )?;
             match answer.chars().next().map(|c| c.to_ascii_lowercase()) {

@@ -10,6 +10,7 @@ use sapwood_wc::conflict::TextConflict;
 
 use super::questions::Questions;
 use crate::input;
+use crate::question::ask_openly;
 use crate::remote::editor;
 use crate::terminal;
 
@@ -173,7 +174,7 @@ impl Questions<'_> {
         let question = question(theirs, mine);
         loop {
             self.inv.out.flush()?;
-            let edited = match terminal::ask_openly(&question)?.as_str() {
+            let edited = match ask_openly(&question)?.as_str() {
                 "1" => Some(theirs.text()),
                 "2" => Some(mine.text()),
                 "12" => Some([theirs.text(), mine.text()].concat()),

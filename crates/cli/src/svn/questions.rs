@@ -20,8 +20,8 @@ use sapwood_wc::local::{Choice, Part};
 use super::Invocation;
 use super::external_merge::run_merge_tool;
 use super::notify::display_below;
+use crate::question::ask_openly;
 use crate::remote::editor;
-use crate::terminal;
 use crate::{input, report};
 
 /// The meaning of an answer.
@@ -335,7 +335,7 @@ impl Questions<'_> {
     /// Asks once; `None` when the answer was none, or asked for help, which was given.
     fn choose<'t>(&self, answers: &'t [Answer], offered: &[&str]) -> SvnResult<Option<&'t Answer>> {
         self.inv.out.flush()?;
-        let given = terminal::ask_openly(&question(answers, offered))?;
+        let given = ask_openly(&question(answers, offered))?;
         if given == "h" || given == "?" {
             self.say(&format!("\n{}\n", list(answers)))?;
             return Ok(None);

@@ -12,7 +12,7 @@ use super::notify::{ConflictKind, display_below};
 use super::questions::{Questions, Verdict, breaks_line, option_list};
 use super::tree_options::{Offer, offers};
 use super::tree_words::describe;
-use crate::terminal;
+use crate::question::ask_openly;
 
 /// The other possible answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -133,7 +133,7 @@ impl Questions<'_> {
                 ))?;
             }
             self.inv.out.flush()?;
-            let given = terminal::ask_openly(&menu.question())?;
+            let given = ask_openly(&menu.question())?;
             *described = true;
             if let Some(offer) = menu.offers.iter().find(|offer| offer.code == given) {
                 if offer.resolution == Resolution::Postpone {
@@ -179,7 +179,7 @@ impl Questions<'_> {
             self.relpath
         );
         loop {
-            let given = terminal::ask_openly(&question)?;
+            let given = ask_openly(&question)?;
             let number = given.trim().parse::<usize>().ok();
             let at = number.and_then(|number| number.checked_sub(1));
             match at.filter(|at| *at < targets.len()) {

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use sapwood_core::Revnum;
 use sapwood_fs_common::hotcopy::{Copier, Order, Result, RevisionFiles};
-use sapwood_fsfs_format::layout::since;
 use sapwood_fsfs_format::revprops::RevpropManifest;
+use sapwood_fsfs_format::since;
 
 use super::copy_error;
 use crate::error::Error;

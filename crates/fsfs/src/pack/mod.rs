@@ -29,7 +29,8 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use sapwood_core::{CancelToken, ErrorCode, Revnum, len64};
-use sapwood_fsfs_format::layout::{names, since};
+use sapwood_fsfs_format::layout::names;
+use sapwood_fsfs_format::since;
 
 use crate::config::{RevpropPackConfig, WriteConfig};
 use crate::dump_index::check;

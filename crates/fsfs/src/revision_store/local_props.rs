@@ -8,11 +8,12 @@ use std::path::{Path, PathBuf};
 
 use sapwood_core::{Cut, Exact, PropList, Revnum, hashdump, len64};
 use sapwood_fsfs_format::current::parse_min_unpacked_rev;
-use sapwood_fsfs_format::layout::{names as file_names, since};
+use sapwood_fsfs_format::layout::names as file_names;
 use sapwood_fsfs_format::revprop_write::{
     counter_of, divide_again, pack_name, write_manifest, write_pack,
 };
 use sapwood_fsfs_format::revprops::RevpropManifest;
+use sapwood_fsfs_format::since;
 use sapwood_store::write::lock_or_create;
 
 use super::props::{

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use sapwood_core::hashdump;
 use sapwood_core::{ErrorCode, PropList, Revnum, SvnError};
 use sapwood_fsfs_format::Layout;
-use sapwood_fsfs_format::layout::since;
 use sapwood_fsfs_format::revprops::{RevpropManifest, RevpropPack};
+use sapwood_fsfs_format::since;
 
 use super::{Object, RevisionStore};
 use crate::error::{Error, Result};

@@ -14,7 +14,7 @@ use sapwood_core::props::names as prop_names;
 use sapwood_core::{NodeKind, PropList, Revnum, hashdump};
 use sapwood_fsfs_format::current::Current;
 use sapwood_fsfs_format::l2p::{ITEM_CHANGES, ITEM_ROOT};
-use sapwood_fsfs_format::layout::since;
+use sapwood_fsfs_format::since;
 use sapwood_fsfs_format::{
     DirEntryRef, Directory, DirectoryBuilder, IdPart, ItemType, Location, NodeRev, NodeRevId,
     RepLocation, Representation, Trailer,

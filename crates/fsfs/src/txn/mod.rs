@@ -32,7 +32,7 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 use sapwood_core::{Md5, PropList, Revnum, Sha1};
-use sapwood_fsfs_format::layout::since;
+use sapwood_fsfs_format::since;
 use sapwood_fsfs_format::{Representation, Uniquifier};
 
 pub use self::bulk::Bulk;

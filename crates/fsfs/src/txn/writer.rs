@@ -7,7 +7,8 @@ use parking_lot::Mutex;
 use sapwood_core::{ErrorCode, Revnum, SvnError};
 use sapwood_fsfs_format::TxnId;
 use sapwood_fsfs_format::base36::{self, Base36};
-use sapwood_fsfs_format::layout::{names, since};
+use sapwood_fsfs_format::layout::names;
+use sapwood_fsfs_format::since;
 
 use super::Common;
 use super::rep_batch::Batch;

@@ -5,7 +5,7 @@
 //! [`Filesystem::verify_revision`] reads all that a revision brought, with every checksum.
 
 use sapwood_core::{CancelToken, Revnum};
-use sapwood_fsfs_format::layout::since;
+use sapwood_fsfs_format::since;
 
 use crate::error::{Error, Result};
 use crate::filesystem::Filesystem;

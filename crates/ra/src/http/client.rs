@@ -12,8 +12,8 @@ use hyper::Request;
 use sapwood_core::paths::Url;
 use sapwood_core::{ErrorCode, SvnError, SvnResult};
 use sapwood_delta::Version;
-use sapwood_wire_dav::failure;
 use sapwood_wire_dav::xml::{Document, Element, Limits};
+use sapwood_wire_dav::{failure, status};
 
 use super::greetings::Greetings;
 use super::login::{Challenge, Proof};
@@ -509,7 +509,7 @@ fn by_status(status: u16, reason: &str, target: &str, location: Option<&str>) ->
     };
     let code = match status {
         200..=299 => ErrorCode::RA_DAV_REQUEST_FAILED,
-        status => failure::code_of(status),
+        status => status::code_of(status),
     };
     SvnError::new(code, message)
 }

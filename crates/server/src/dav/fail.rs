@@ -31,7 +31,7 @@ impl From<SvnError> for Fail {
         if error.code() == ErrorCode::AUTHZ_UNWRITABLE {
             return Self::Forbidden;
         }
-        let status = sapwood_wire_dav::failure::status_of(error.code()).unwrap_or(500);
+        let status = sapwood_wire_dav::status::status_of(error.code()).unwrap_or(500);
         Self::Error(error, status)
     }
 }

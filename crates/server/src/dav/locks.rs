@@ -130,7 +130,7 @@ fn locked(session: &Session<'_>, request: &LockRequest<'_>, target: LockTarget) 
         let status = match error.code() {
             ErrorCode::FS_PATH_ALREADY_LOCKED => 423,
             ErrorCode::FS_OUT_OF_DATE | ErrorCode::FS_NOT_FOUND => 409,
-            _ => sapwood_wire_dav::failure::status_of(error.code()).unwrap_or(500),
+            _ => sapwood_wire_dav::status::status_of(error.code()).unwrap_or(500),
         };
         Fail::with(error, status)
     })?;
@@ -205,7 +205,7 @@ pub(super) fn unlock(session: &Session<'_>, exchange: &mut Exchange) -> DavResul
         let status = match error.code() {
             ErrorCode::FS_NO_SUCH_LOCK | ErrorCode::FS_BAD_LOCK_TOKEN => 400,
             ErrorCode::FS_LOCK_OWNER_MISMATCH => 403,
-            _ => sapwood_wire_dav::failure::status_of(error.code()).unwrap_or(500),
+            _ => sapwood_wire_dav::status::status_of(error.code()).unwrap_or(500),
         };
         Fail::with(error, status)
     })?;

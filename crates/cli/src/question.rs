@@ -4,53 +4,18 @@
 
 use std::fs::File;
 use std::io::{Read, Write as _};
-use std::sync::{Mutex, PoisonError};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
 use sapwood_core::{ErrorCode, SvnError, SvnResult};
 
-use super::progress_line;
-use crate::{locale, signals};
+use crate::hidden_typing::EchoOff;
+use crate::{locale, signals, terminal};
 
 /// No answer is as long as this, in bytes.
 const MAX_ANSWER: usize = 64 << 10;
 
 fn end_of_file() -> SvnError {
     SvnError::new(ErrorCode(70014), "End of file while reading from terminal")
-}
-
-/// The terminal that does not show what is typed, and how it was before.
-static HIDDEN: Mutex<Option<(File, Termios)>> = Mutex::new(None);
-
-/// Makes the terminal show again what is typed.
-pub(crate) fn show_typing_again() {
-    if let Some((terminal, before)) = HIDDEN.lock().unwrap_or_else(PoisonError::into_inner).take() {
-        let _ = tcsetattr(terminal, OptionalActions::Flush, &before);
-    }
-}
-
-/// Makes a terminal show what is typed again, whatever happens meanwhile.
-struct EchoOff;
-
-impl EchoOff {
-    fn begin(terminal: &File) -> Option<Self> {
-        let before = tcgetattr(terminal).ok()?;
-        let mut quiet = before.clone();
-        quiet.local_modes.remove(LocalModes::ECHO);
-        quiet.local_modes.insert(LocalModes::ECHONL);
-        let kept = terminal.try_clone().ok()?;
-        *HIDDEN.lock().unwrap_or_else(PoisonError::into_inner) = Some((kept, before));
-        let hidden = Self;
-        tcsetattr(terminal, OptionalActions::Flush, &quiet).ok()?;
-        Some(hidden)
-    }
-}
-
-impl Drop for EchoOff {
-    fn drop(&mut self) {
-        show_typing_again();
-    }
 }
 
 /// A terminal that is waited for in short turns, so that a signal ends the waiting.
@@ -105,8 +70,8 @@ fn read_line(from: &mut dyn Read, erases: bool) -> SvnResult<String> {
 
 /// Writes text that belongs to a question, to the same terminal.
 pub(crate) fn write_beside_question(text: &str) {
-    let _held = progress_line::hold();
-    match super::open() {
+    let _held = terminal::hold();
+    match terminal::open() {
         Ok(mut terminal) => {
             let _ = terminal.write_all(&locale::encode(text));
         }
@@ -117,8 +82,8 @@ pub(crate) fn write_beside_question(text: &str) {
 }
 
 fn ask(question: &str, hide: bool) -> SvnResult<String> {
-    let _held = progress_line::hold();
-    let Ok(mut terminal) = super::open() else {
+    let _held = terminal::hold();
+    let Ok(mut terminal) = terminal::open() else {
         let mut errors = std::io::stderr();
         let _ = errors.write_all(&locale::encode(question));
         return read_line(&mut std::io::stdin().lock(), false);

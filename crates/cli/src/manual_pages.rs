@@ -1,7 +1,7 @@
 //! All manual pages: one of each program, and one of the server's configuration file.
 
-use super::{Manual, roff};
-use crate::programs::PROGRAMS;
+use crate::manual::{Manual, roff};
+use crate::program::{self, Program};
 
 /// A page.
 #[derive(Clone, Debug)]
@@ -12,7 +12,7 @@ pub(crate) struct Page {
 }
 
 /// The file that every new repository has, which explains itself.
-const SVNSERVE_CONF: &str = include_str!("../../../repos/src/create/templates/svnserve.conf");
+const SVNSERVE_CONF: &str = include_str!("../../repos/src/create/templates/svnserve.conf");
 
 fn conf() -> Manual {
     Manual {
@@ -27,13 +27,13 @@ fn conf() -> Manual {
     }
 }
 
-/// All pages.
-pub(crate) fn pages() -> Vec<Page> {
-    let mut all: Vec<(String, &str, Manual)> = PROGRAMS
+/// All pages of these programs.
+pub(crate) fn pages(programs: &[Program]) -> Vec<Page> {
+    let mut all: Vec<(String, &str, Manual)> = programs
         .iter()
         .filter_map(|program| Some((program.page_name(), program.about, (program.manual?)())))
         .collect();
-    all.push(("sapwood".to_owned(), "Subversion in one program", of_all()));
+    all.push(("sapwood".to_owned(), "Subversion in one program", of_all(programs)));
     all.push(("svnserve.conf".to_owned(), "configuration of svnserve", conf()));
     all.sort_by(|a, b| a.0.cmp(&b.0));
     let names: Vec<String> =
@@ -50,7 +50,7 @@ pub(crate) fn pages() -> Vec<Page> {
 }
 
 /// The page of the program itself.
-fn of_all() -> Manual {
+fn of_all(programs: &[Program]) -> Manual {
     Manual {
         synopsis: vec!["sapwood PROGRAM [ARGUMENTS]".to_owned()],
         text:
@@ -58,7 +58,7 @@ fn of_all() -> Manual {
             argument; called by the name of one of them, through a link, it is that program. \
             'sapwood install-links FOLDER' makes the links."
                 .to_owned(),
-        laid_out: crate::programs::help(),
+        laid_out: program::list(programs),
         ..Manual::default()
     }
 }
@@ -66,10 +66,11 @@ fn of_all() -> Manual {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::programs::PROGRAMS;
 
     #[test]
     fn every_program_has_a_page_and_every_option_is_in_it() {
-        let pages = pages();
+        let pages = pages(PROGRAMS);
         for program in PROGRAMS.iter().filter(|p| p.linked) {
             let page = pages.iter().find(|p| p.name == program.name);
             let page = page.unwrap_or_else(|| panic!("no manual page of {}", program.name));

@@ -1,4 +1,4 @@
-//! The long names of all options of programs that are described by a [`super::Program`], each once: tables and
+//! The long names of all options of programs that are described by a [`crate::command::Program`], each once: tables and
 //! look-ups name them by these constants, so that a slip does not compile. `svn`'s options have a type of
 //! their own (`svn/options.rs`).
 
