@@ -18,7 +18,7 @@ use rusqlite::{Connection, ErrorCode as Sqlite, OpenFlags, TransactionBehavior, 
 use sapwood_core::{ErrorCode, Revnum, Sha1, SvnError, SvnResult as Result};
 use sapwood_store::write::WriteStorage;
 
-pub use self::follow::Followed;
+pub use self::follow::{Followed, Reach};
 
 /// The name of the file below `db`.
 pub const NAME: &str = "rep-cache.db";

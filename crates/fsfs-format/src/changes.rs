@@ -46,13 +46,20 @@ pub struct Changes<'a> {
     at: usize,
     done: bool,
     failed: bool,
+    /// Whether names that are not UTF-8 are spelt as [`rawname`] says: on disk no path holds a NUL.
+    is_spelt: bool,
 }
 
 impl<'a> Changes<'a> {
     /// Reads the list that `bytes` begin with.
     #[must_use]
     pub const fn new(bytes: &'a [u8]) -> Self {
-        Self { bytes, at: 0, done: false, failed: false }
+        Self { bytes, at: 0, done: false, failed: false, is_spelt: false }
+    }
+    /// The same of what [`spell_names`] made.
+    #[must_use]
+    pub const fn spelt(bytes: &'a [u8]) -> Self {
+        Self { is_spelt: true, ..Self::new(bytes) }
     }
     /// How many bytes have been taken, with the blank line once it was met.
     #[must_use]
@@ -73,7 +80,12 @@ impl<'a> Iterator for Changes<'a> {
         if self.done || self.failed || rest.is_empty() {
             return None;
         }
-        match ChangeRef::parse(rest) {
+        let parsed = ChangeRef::parse(rest).and_then(|(change, len)| {
+            let is_sound = self.is_spelt || memchr::memchr(0, rest.head(len)).is_none();
+            let nul = || Error::corrupt("Invalid path in changes line");
+            if is_sound { Ok((change, len)) } else { Err(nul()) }
+        });
+        match parsed {
             Ok((change, len)) => {
                 self.at = self.at.plus(len);
                 self.done = change.is_none();
@@ -307,6 +319,14 @@ mod tests {
         all.iter().for_each(|c| c.write(8, false, &mut out));
         out.push(b'\n');
         assert_eq!(String::from_utf8(out).unwrap(), LIST);
+    }
+
+    #[test]
+    fn no_path_on_disk_holds_a_nul() {
+        let text = b"2-1.0.r5/4 modify-file true false false /a\0E9\n\n";
+        assert!(Changes::new(text).next().unwrap().is_err());
+        let raw = spell_names(b"2-1.0.r5/4 modify-file true false false /a\xe9\n\n").unwrap();
+        assert_eq!(Changes::spelt(&raw).next().unwrap().unwrap().path, "/a\0E9");
     }
 
     #[test]

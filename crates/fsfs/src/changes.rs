@@ -49,14 +49,13 @@ fn parse_and(
     bytes: &[u8],
     check: impl Fn(&Changes<'_>, &[u8]) -> sapwood_fsfs_format::Result<()>,
 ) -> sapwood_fsfs_format::Result<ChangedPaths> {
-    let parse = |bytes: &[u8]| {
-        let mut list = Changes::new(bytes);
+    let parse = |bytes: &[u8], mut list: Changes<'_>| {
         let built = collect(&mut list)?;
         check(&list, bytes.tail(list.consumed()))?;
         Ok(built)
     };
-    parse(bytes).or_else(|error| match spell_names(bytes) {
-        Some(bytes) => parse(&bytes),
+    parse(bytes, Changes::new(bytes)).or_else(|error| match spell_names(bytes) {
+        Some(bytes) => parse(&bytes, Changes::spelt(&bytes)),
         None => Err(error),
     })
 }

@@ -185,12 +185,12 @@ impl Hotcopy<'_> {
         self.node_origins()?;
         if self.copier.in_use() && self.format() >= since::LAYOUT {
             let from = self.source.file(names::TXN_CURRENT);
-            self.copier.copy_over(&from, &self.copier.target(names::TXN_CURRENT))?;
+            self.copier.renew_copy(&from, &self.copier.target(names::TXN_CURRENT))?;
         }
         copier.locks()?;
         // Without it, and with a format, it would be taken for one of Berkeley DB.
         let fs_type = self.copier.target(names::FS_TYPE);
-        self.copier.replace(&fs_type, b"fsfs\n", &self.source.file(names::FS_TYPE))?;
+        self.copier.renew(&fs_type, b"fsfs\n", &self.source.file(names::FS_TYPE))?;
         if !self.copier.in_use() {
             self.remove_packed(packed)?;
             self.rep_cache()?;
@@ -209,7 +209,7 @@ impl Hotcopy<'_> {
         }
         let mut format = Vec::new();
         self.source.layout.format.write(&mut format);
-        self.copier.replace(
+        self.copier.renew(
             &self.copier.target(names::FORMAT),
             &format,
             &self.source.file(names::FORMAT),

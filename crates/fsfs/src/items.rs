@@ -200,10 +200,11 @@ impl Fs {
             .storage
             .read(&path, CHANGES_LEN)
             .map_err(|e| Error::io(e, "Can't open file", &path))?;
-        let bytes = spell_names(&bytes).unwrap_or(bytes);
+        let spelt = spell_names(&bytes);
+        let list = spelt.as_deref().map_or_else(|| Changes::new(&bytes), Changes::spelt);
         let fail = |error| Error::File { path: path.clone(), error };
         let raw: Vec<ChangeRef<'_>> =
-            Changes::new(&bytes).collect::<sapwood_fsfs_format::Result<_>>().map_err(fail)?;
+            list.collect::<sapwood_fsfs_format::Result<_>>().map_err(fail)?;
         let folded = sapwood_fsfs_format::changes::fold(raw).map_err(fail)?;
         changes::collect(&mut folded.into_iter().map(Ok)).map_err(fail)
     }

@@ -156,7 +156,7 @@ impl Fs {
             return Ok((key, found));
         }
         let FileKey::Revision(revision) = key else {
-            return Ok((key, self.files.put(key, self.open_revfile(key)?)));
+            return self.packed_file(revision, key);
         };
         if let Some(found) = self.cached.file(revision) {
             return Ok((key, found));
@@ -171,7 +171,24 @@ impl Fs {
         ))
     }
 
-    fn open_revfile(&self, key: FileKey) -> Result<RevFile> {
+    /// The pack that has a revision. A pack that 1.14 makes has readers before its end is written, but not before the
+    /// revision's own file is removed: that one is read then.
+    fn packed_file(&self, revision: Revnum, pack: FileKey) -> Result<(FileKey, Arc<RevFile>)> {
+        let opened = match self.open_revfile(pack) {
+            Err(error) if !error.is_missing_file() => {
+                let own = FileKey::Revision(revision);
+                if let Ok(file) = self.open_revfile(own) {
+                    return Ok((own, Arc::new(file)));
+                }
+                // Either the pack is whole by now, or it is broken.
+                self.open_revfile(pack)?
+            }
+            opened => opened?,
+        };
+        Ok((pack, self.files.put(pack, opened)))
+    }
+
+    pub(crate) fn open_revfile(&self, key: FileKey) -> Result<RevFile> {
         RevFile::open(&*self.storage, &self.db, self.layout, key)
     }
 

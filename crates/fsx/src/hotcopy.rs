@@ -205,11 +205,11 @@ impl Hotcopy<'_> {
         let youngest = packed.prev().map_or(self.youngest, |last| self.youngest.max(last));
         if copier.in_use() {
             let from = copier.source(names::TXN_CURRENT);
-            copier.copy_over(&from, &copier.target(names::TXN_CURRENT))?;
+            copier.renew_copy(&from, &copier.target(names::TXN_CURRENT))?;
         }
         copier.locks()?;
         let fs_type = copier.target(names::FS_TYPE);
-        copier.replace(&fs_type, b"fsx\n", &copier.source(names::FS_TYPE))?;
+        copier.renew(&fs_type, b"fsx\n", &copier.source(names::FS_TYPE))?;
         let current = format!("{youngest}\n");
         let new = NewState { packed, has_packs: true, current: current.as_bytes() };
         let rep_cache = || copier.rep_cache(youngest, Schema::V1, names::TXN_CURRENT);
@@ -227,7 +227,7 @@ impl Hotcopy<'_> {
         }
         let format = self.fs.layout.0.to_text();
         let from = copier.source(names::FORMAT);
-        copier.replace(&copier.target(names::FORMAT), format.as_bytes(), &from)?;
+        copier.renew(&copier.target(names::FORMAT), format.as_bytes(), &from)?;
         published.into_iter().try_for_each(|(first, last)| notify(first, last))
     }
 

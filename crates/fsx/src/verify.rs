@@ -54,6 +54,9 @@ impl Filesystem {
     /// Checks the file that holds a revision, and returns the first revision that it does not hold.
     fn verify_file(&self, revision: Revnum) -> Result<Revnum> {
         let (key, file) = self.0.revision_file(revision)?;
+        if self.0.is_packed(revision) && matches!(key, FileKey::Revision(_)) {
+            self.0.open_revfile(FileKey::Pack(self.0.layout.0.shard(revision)))?;
+        }
         file.verify()?;
         let next = match key {
             FileKey::Revision(revision) => revision.0.checked_add(1),

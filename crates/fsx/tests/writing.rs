@@ -433,6 +433,48 @@ fn packs() {
 
 /// What was read of a shard before it was packed does not mislead the reader afterwards, whichever system packs. (1.14's readers are
 /// misled in these cases, by its own packs too: docs/formats/fsx.md.)
+/// 1.14's `pack` writes `min-unpacked-rev` before the end of the pack, and removes the folder of revisions after it.
+#[test]
+fn a_pack_whose_end_is_not_written_yet_is_passed_over() {
+    let place = Place::new(4);
+    for _ in 0..9 {
+        commit(&place.local()).unwrap();
+    }
+    let (revs, kept) = (place.path.join("db/revs/1"), place.path.join("kept"));
+    std::fs::create_dir(&kept).unwrap();
+    for entry in std::fs::read_dir(&revs).unwrap() {
+        let entry = entry.unwrap();
+        std::fs::copy(entry.path(), kept.join(entry.file_name())).unwrap();
+    }
+    place.reference("svnadmin", &["pack", "-q"], &[]);
+    let pack = place.path.join("db/revs/1.pack/pack");
+    let whole = std::fs::read(&pack).unwrap();
+    let cut = || {
+        std::fs::remove_file(&pack).unwrap();
+        std::fs::write(&pack, whole.get(..whole.len() - 100).unwrap()).unwrap();
+    };
+    let read = || {
+        let reader = Filesystem::open(&place.path.join("db")).unwrap();
+        let found = text(&reader, Revnum(5), "/trunk/g");
+        assert_eq!(found, "4\n".repeat(500));
+        reader
+    };
+    cut();
+    std::fs::rename(&kept, &revs).unwrap();
+    let reader = read();
+    let verify = |fs: &Filesystem| fs.verify_metadata(None, None, &mut |_| Ok(()));
+    assert!(verify(&reader).is_err(), "the pack is broken as long as it has no end");
+    // The same session reads the pack once it is whole.
+    std::fs::remove_file(&pack).unwrap();
+    std::fs::write(&pack, &whole).unwrap();
+    std::fs::remove_dir_all(&revs).unwrap();
+    assert!(reader.changes(Revnum(6)).unwrap().len() > 2);
+    verify(&read()).unwrap();
+    cut();
+    let reader = Filesystem::open(&place.path.join("db")).unwrap();
+    assert!(reader.changes(Revnum(6)).is_err());
+}
+
 #[test]
 fn readers_go_on_after_a_pack() {
     for of_reference in [false, true] {

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use sapwood_core::{CancelToken, ErrorCode, Revnum, SvnError};
 use sapwood_fs::admin::hotcopy::HotcopyOptions;
 use sapwood_store::write::{
-    WriteStorage, copy_into_place, create_beside, is_same, replace_failure,
+    WriteStorage, copy_into_place, create_beside, is_same, replace_failure, replace_unless_same,
 };
 
 use crate::error::Result;
@@ -56,13 +56,9 @@ pub fn hotcopy(
     }
     source.fs().hotcopy(&db, options, cancel, notify)?;
     let format = to.join("format");
-    storage
-        .replace(
-            &format,
-            format!("{}\n", source.format()).as_bytes(),
-            Some(&from.join("format")),
-            options.flush_to_disk,
-        )
+    let number = format!("{}\n", source.format());
+    let like = from.join("format");
+    replace_unless_same(storage, &format, number.as_bytes(), &like, options.flush_to_disk)
         .map_err(|e| SvnError::io(&e, replace_failure(&e, &format)).into())
 }
 

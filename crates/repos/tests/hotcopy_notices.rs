@@ -1,6 +1,10 @@
-//! What an incremental hotcopy says that it has copied can be read in the copy at that moment.
+//! What an incremental hotcopy says that it has copied can be read in the copy at that moment; what the copy has already is not
+//! written again.
 
 #![allow(clippy::unwrap_used)]
+
+use std::os::unix::fs::MetadataExt as _;
+use std::path::Path;
 
 use crate::common;
 
@@ -36,4 +40,42 @@ fn notices_come_when_the_copy_has_it() {
     for (last, current) in told {
         assert!(last.0 <= current, "r{last} was told of when the youngest was {current}");
     }
+}
+
+/// The small files that each copy has, below the repository.
+const SMALL: [&str; 7] = [
+    "format",
+    "db/format",
+    "db/fs-type",
+    "db/fsfs.conf",
+    "db/min-unpacked-rev",
+    "db/current",
+    "db/txn-current",
+];
+
+#[test]
+fn what_the_copy_has_is_not_written_again() {
+    let dir = common::memory();
+    let (from, to) = (dir.path().join("from"), dir.path().join("to"));
+    create(&from, &RepositoryOptions::default()).unwrap();
+    let source = common::repository(&from);
+    let copy = |incremental| {
+        let options = HotcopyOptions { incremental, ..HotcopyOptions::default() };
+        let (token, mut quiet) = (CancelToken::new(), |_, _| Ok(()));
+        sapwood_repos::hotcopy::hotcopy(&source, &to, &options, &token, &mut quiet).unwrap();
+    };
+    // A file that is replaced is another one.
+    let files = |root: &Path| SMALL.map(|name| root.join(name).metadata().unwrap().ino());
+    let replaced = |before: [u64; 7]| {
+        let pairs = SMALL.into_iter().zip(before.into_iter().zip(files(&to)));
+        pairs.filter(|(_, (old, new))| old != new).map(|(name, _)| name).collect::<Vec<_>>()
+    };
+    common::commit(&from);
+    copy(false);
+    let before = files(&to);
+    copy(true);
+    assert_eq!(replaced(before), [""; 0]);
+    common::commit(&from);
+    copy(true);
+    assert_eq!(replaced(before), ["db/current", "db/txn-current"]);
 }

@@ -217,6 +217,24 @@ pub trait WriteStorage: Storage {
     }
 }
 
+/// As [`WriteStorage::replace`], but a file that holds `contents` already only gets the permissions of `like`. It is as durable
+/// as its writer made it.
+///
+/// # Errors
+/// Whatever the system reports.
+pub fn replace_unless_same<S: WriteStorage + ?Sized>(
+    storage: &S,
+    path: &Path,
+    contents: &[u8],
+    like: &Path,
+    sync: bool,
+) -> io::Result<()> {
+    match storage.read(path, contents.len()) {
+        Ok(there) if there == contents => storage.copy_permissions(like, path),
+        _ => storage.replace(path, contents, Some(like), sync),
+    }
+}
+
 /// Makes `to` a copy of `from`, by way of a new file `beside` it, so that a reader sees the old or
 /// the new one, whole. With `sync` that is also true after a crash.
 ///

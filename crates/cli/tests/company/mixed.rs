@@ -86,10 +86,11 @@ impl Company {
         self.servers[server].label == "reference"
     }
 
-    /// Whether a server of the reference's says that it took the index of one file for that of another: readers of FSX do,
-    /// once, after a pack (docs/formats/fsx.md).
+    /// Whether a server of the reference's says that it took the index of one file for that of another, or read a pack whose
+    /// end its own packer had not written: readers of FSX do, once, during a pack (docs/formats/fsx.md).
     fn is_misled(&self, text: &str) -> bool {
-        self.kept == Kept::Fsx && text.contains("E160054")
+        let without_end = text.contains("E200004") && text.contains(" footer");
+        self.kept == Kept::Fsx && (text.contains("E160054") || without_end)
     }
 
     /// Each of both in turn.

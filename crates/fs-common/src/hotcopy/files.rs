@@ -5,7 +5,7 @@ use std::io::ErrorKind;
 use std::path::Path;
 
 use sapwood_core::Exact;
-use sapwood_store::write::{copy_into_place, create_beside, is_same};
+use sapwood_store::write::{copy_into_place, create_beside, is_same, replace_unless_same};
 
 use sapwood_fsfs_format::layout::names;
 
@@ -41,6 +41,26 @@ impl Copier<'_> {
         let flush = self.options.flush_to_disk;
         let done = self.storage.replace(path, contents, Some(like), flush);
         done.map_err(|e| CopyError::replacing(e, path))
+    }
+
+    /// The same, but a copy that is in use keeps what it has already: it is durable before `current` is replaced, when
+    /// everything is.
+    pub fn renew(&self, path: &Path, contents: &[u8], like: &Path) -> Result<()> {
+        if !self.in_use() {
+            return self.replace(path, contents, like);
+        }
+        let flush = self.options.flush_to_disk;
+        let done = replace_unless_same(self.storage, path, contents, like, flush);
+        done.map_err(|e| CopyError::replacing(e, path))
+    }
+
+    /// Makes a small file of the copy the same as one of the source, as [`Copier::copy_whole`], unless it is.
+    pub fn renew_copy(&self, from: &Path, to: &Path) -> Result<()> {
+        if self.in_use() && is_same(self.storage, from, to) {
+            let done = self.storage.copy_permissions(from, to);
+            return done.map_err(|e| CopyError::io(e, "Can't set permissions on", to));
+        }
+        self.copy_whole(from, to, self.options.flush_to_disk)
     }
 
     /// Removes a file, if it is there.

@@ -113,11 +113,20 @@ impl Copier<'_> {
         }
         if has_packs {
             let like = self.source(names::MIN_UNPACKED_REV);
-            self.replace(&self.target(names::MIN_UNPACKED_REV), unpacked.as_bytes(), &like)?;
+            self.publish_one(names::MIN_UNPACKED_REV, unpacked.as_bytes(), &like, linked)?;
         }
         let like = self.source(names::CURRENT);
-        self.replace(&self.target(names::CURRENT), current, &like)?;
+        self.publish_one(names::CURRENT, current, &like, linked)?;
         if linked { self.clear() } else { Ok(()) }
+    }
+
+    /// Replaces one of the two files; a link becomes a plain file, whatever it says.
+    fn publish_one(&self, name: &str, contents: &[u8], like: &Path, is_link: bool) -> Result<()> {
+        let path = self.target(name);
+        match is_link {
+            true => self.replace(&path, contents, like),
+            false => self.renew(&path, contents, like),
+        }
     }
 
     /// Makes both states and the links to them; no reader opens them yet. False where there can

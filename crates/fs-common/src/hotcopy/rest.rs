@@ -7,7 +7,7 @@ use sapwood_core::{Revnum, SvnError};
 use sapwood_fsfs_format::layout::names;
 
 use super::{Copier, CopyError, Result};
-use crate::rep_cache::{self, RepCache, Schema};
+use crate::rep_cache::{self, Reach, RepCache, Schema};
 
 #[allow(clippy::missing_errors_doc)]
 impl Copier<'_> {
@@ -16,7 +16,7 @@ impl Copier<'_> {
     pub fn config(&self, name: &str, last: bool) -> Result<()> {
         let (from, to) = (self.source(name), self.target(name));
         let done = if self.in_use() || last {
-            self.copy_whole(&from, &to, self.options.flush_to_disk)
+            self.renew_copy(&from, &to)
         } else {
             let there = self.storage.stamp(&from).map(drop);
             there.map_err(|e| CopyError::io(e, "Can't open file", &from))
@@ -57,8 +57,9 @@ impl Copier<'_> {
             return Ok(());
         }
         let to = self.target(rep_cache::NAME);
+        let reach = Reach { before: self.known.map(|known| known.youngest), youngest };
         let followed =
-            self.in_use() && RepCache::follow(reps.clone(), to.clone(), youngest, schema).is_ok();
+            self.in_use() && RepCache::follow(reps.clone(), to.clone(), reach, schema).is_ok();
         // Also over one that is broken.
         if !followed {
             RepCache::hotcopy(reps, to.clone(), youngest)?;

@@ -296,9 +296,8 @@ impl Collector<'_> {
         let limit = sapwood_core::exact::clamped(entry.size);
         let bytes = self.fs().bytes(file, entry.offset, limit)?;
         let spelt = sapwood_fsfs_format::changes::spell_names(&bytes);
-        let count = Changes::new(spelt.as_deref().unwrap_or(&bytes))
-            .filter(std::result::Result::is_ok)
-            .count();
+        let list = spelt.as_deref().map_or_else(|| Changes::new(&bytes), Changes::spelt);
+        let count = list.filter(std::result::Result::is_ok).count();
         let count = u64::try_from(count).unwrap_or(0);
         self.stats.change_count.tally(count);
         self.stats.change_len.tally(entry.size);

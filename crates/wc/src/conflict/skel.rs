@@ -242,8 +242,11 @@ impl Conflict {
             let word = word.atom();
             conflict.operation =
                 Operation::ALL.into_iter().find(|o| Some(o.word().as_bytes()) == word);
-            for location in list(why.get(1))? {
-                conflict.locations.push(read_location(location)?);
+            let locations = list(why.get(1))?.iter().map(read_location);
+            let locations = locations.collect::<Result<Vec<_>>>()?;
+            // Those of an operation that is not known say nothing, and could not be written again.
+            if conflict.operation.is_some() {
+                conflict.locations = locations;
             }
         }
         for member in list(members.get(1))? {
@@ -523,6 +526,8 @@ mod tests {
             assert_eq!(conflict.operation, Some(Operation::Update));
             assert_eq!(conflict.write(), bytes);
         }
+        let unknown = Conflict::parse(b"((backdate (() ())) ())").unwrap();
+        assert_eq!(unknown, Conflict::default());
         assert!(Conflict::parse(b"(() ((text (5 ../.x () ()))))").is_err());
         assert!(Conflict::parse(b"()").is_err());
     }
