@@ -16,12 +16,16 @@ const ALLOWED: [&str; 8] =
     ["0BSD", "Apache-2.0", "MIT", "ISC", "BSD-3-Clause", "Zlib", "Unicode-3.0", "Unlicense"];
 
 /// Packages that may be there in two versions, and why.
-const TWICE: [(&str, &str); 9] = [
+const TWICE: [(&str, &str); 13] = [
     ("base64", "`instant-acme` is made with the older one"),
     ("bitflags", "`nix` of the feature `secret-service` is made with the older one"),
+    ("crypto-common", "comes with `digest`"),
+    ("digest", "`object_store` of the feature `s3` has the older one, by `crc-fast`"),
+    ("quick-xml", "`object_store` of the feature `s3` is made with the older one"),
     ("thiserror", "`rustbus` of the feature `secret-service` is made with the older one"),
     ("thiserror-impl", "comes with `thiserror`"),
     ("getrandom", "`ring` is made with the older one"),
+    ("itertools", "`object_store` of the feature `s3` has the newer one, `bindgen` the older"),
     ("nom", "`ldap3` and `x509-parser` have the seventh, `lettre` the eighth"),
     ("shlex", "`bindgen`, which builds for the feature `kerberos`, has the older one"),
     ("syn", "macros are moving from the second to the third; none of it is in the program"),

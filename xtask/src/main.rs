@@ -1,7 +1,7 @@
 //! `cargo xtask`: the one command that is CI.
 //!
 //! Holds the command line only; the steps are in [`steps`], where they keep temporary files in
-//! [`scratch`], the web pages in a browser in [`browser`], packages of the program in [`dist`] with pages for `man` from [`man_page`], releases in [`release`], what dependencies may be in [`licences`], the Debian packages that the
+//! [`scratch`], the web pages in a browser in [`browser`], object stores in [`objects`], packages of the program in [`dist`] with pages for `man` from [`man_page`], releases in [`release`], what dependencies may be in [`licences`], the Debian packages that the
 //! interoperation tests need in [`packages`]. Invariant: `cargo xtask test` does everything that
 //! `.ci/run` does, needs no terminal and no input, and ends with a non-zero status if any step fails.
 
@@ -10,6 +10,7 @@ mod dist;
 mod fuzz;
 mod licences;
 mod man_page;
+mod objects;
 mod packages;
 mod release;
 mod scratch;
@@ -29,6 +30,7 @@ usage: cargo xtask COMMAND
   fmt        only the formatting check
   clippy     only the lints
   browser    the web pages in Chromium (installs what tools/browser/package-lock.json names)
+  objects    what stands on object stores, against a real one (Ceph: see tools/ceph.sh)
   dist       build a Debian package and a container file into target/dist
              (--profile PROFILE, --target TRIPLE)
   release    all files of a release of this commit in target/release-VERSION, with checksums
@@ -47,6 +49,7 @@ fn main() -> ExitCode {
     let outcome = match command.as_str() {
         "test" | "ci" => packages::ensure().and_then(|()| steps::everything()),
         "browser" => browser::browser(),
+        "objects" => objects::objects(),
         "quick" => steps::quick(),
         "packages" => packages::ensure(),
         "fmt" => steps::fmt(),

@@ -28,6 +28,20 @@ impl Token {
         Self(bytes)
     }
 
+    /// The one that 32 hex digits say, in lower case.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        let mut bytes = [0; Self::LEN];
+        let digits = |b: u8| b.is_ascii_digit() || matches!(b, b'a'..=b'f');
+        if text.len() != 2 * Self::LEN || !text.bytes().all(digits) {
+            return None;
+        }
+        for (byte, pair) in bytes.iter_mut().zip(text.as_bytes().chunks(2)) {
+            *byte = u8::from_str_radix(str::from_utf8(pair).ok()?, 16).ok()?;
+        }
+        Some(Self(bytes))
+    }
+
     /// Half of it, as a number.
     #[must_use]
     pub fn number(&self) -> u64 {

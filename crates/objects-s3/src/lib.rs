@@ -1,0 +1,28 @@
+//! Stores that speak the protocol of S3, by the crate `object_store`.
+//!
+//! The crate is there in every build; the store only with the feature `s3`, which release builds have: it brings some
+//! dozen packages that nothing else needs. Without it [`Connection::open`] says so.
+//!
+//! Invariant: nothing outside of this crate knows of `object_store`, nor of the runtime that it needs.
+
+mod address;
+mod error;
+#[cfg(feature = "s3")]
+mod s3;
+#[cfg(not(feature = "s3"))]
+mod without;
+
+pub use address::Address;
+pub use error::{Error, Result};
+#[cfg(feature = "s3")]
+pub use s3::{Connection, Kind};
+#[cfg(not(feature = "s3"))]
+pub use without::{Connection, Kind};
+
+/// How a bucket is reached.
+#[derive(Clone, Debug, Default)]
+pub struct Settings {
+    /// Variables as other programs for S3 take them (`AWS_ACCESS_KEY_ID`, `AWS_ENDPOINT_URL`, ...), the later before the
+    /// earlier. Names that are not known are left out.
+    pub variables: Vec<(String, String)>,
+}

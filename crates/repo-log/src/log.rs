@@ -1,0 +1,183 @@
+//! A repository's log: read to its end, added to.
+//!
+//! Invariant: what is added was prepared on the state of the entry before it. Who loses the slot to another folds the
+//! other's entry and prepares again; so nothing that was read while preparing can have changed.
+
+use std::sync::Arc;
+
+use sapwood_core::exact::Exact as _;
+use sapwood_core::len64;
+use sapwood_objects::{Claim, Key, Patience, Record, Store, Token, claim};
+
+use crate::digest::Digest;
+use crate::entry::{self, Head, Item};
+use crate::error::{Error, Result};
+use crate::state::{Location, State};
+
+/// Where the entries are in a store.
+const LOG: &str = "log";
+/// How many entries are read at once.
+const PAGE: usize = 64;
+
+/// Makes the next change out of a state; `None` when there is nothing to change.
+pub type Prepare<'a> = dyn FnMut(&State) -> Result<Option<Vec<Item<'static>>>> + 'a;
+
+/// A repository's log.
+#[derive(Debug)]
+pub struct RepositoryLog {
+    store: Arc<dyn Store>,
+    log: Key,
+    state: State,
+    next: u64,
+    /// The sum of the last entry.
+    last: Digest,
+}
+
+impl RepositoryLog {
+    /// Reads the log of a store to its end; `None` when it has no entry.
+    ///
+    /// # Errors
+    /// Those of the store; [`Error::Damaged`].
+    pub fn open(store: Arc<dyn Store>) -> Result<Option<Self>> {
+        let mut opened = Self::empty(store, Token::from_bytes([0; 16]))?;
+        opened.catch_up()?;
+        Ok((opened.next > 0).then_some(opened))
+    }
+
+    /// A new repository in a store without one. It is there when its first entry is.
+    ///
+    /// # Errors
+    /// As [`Self::open`]
+    pub fn new(store: Arc<dyn Store>) -> Result<Self> {
+        Self::empty(store, Token::new()?)
+    }
+
+    fn empty(store: Arc<dyn Store>, repository: Token) -> Result<Self> {
+        let (log, state) = (Key::new(LOG)?, State::new(repository));
+        Ok(Self { store, log, state, next: 0, last: Digest::default() })
+    }
+
+    /// What the entries so far say.
+    #[must_use]
+    pub fn state(&self) -> &State {
+        &self.state
+    }
+
+    /// The number of entries.
+    #[must_use]
+    pub fn entries(&self) -> u64 {
+        self.next
+    }
+
+    /// The store.
+    #[must_use]
+    pub fn store(&self) -> &Arc<dyn Store> {
+        &self.store
+    }
+
+    /// The store's address.
+    #[must_use]
+    pub fn address(&self) -> &str {
+        sapwood_objects::Blobs::address(&*self.store)
+    }
+
+    /// Folds what is new.
+    ///
+    /// # Errors
+    /// As [`Self::open`]
+    pub fn catch_up(&mut self) -> Result<()> {
+        loop {
+            let page = self.store.read_from(&self.log, self.next, PAGE)?;
+            for stored in &page {
+                self.fold(stored)?;
+            }
+            if page.len() < PAGE {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Adds what `prepare` makes of the newest state. Whether there was something to add.
+    ///
+    /// # Errors
+    /// Those of the store, of which `sapwood_objects::Error::InDoubt` says that the entry may be there; those of `prepare`.
+    pub fn append(
+        &mut self,
+        prepare: &mut Prepare<'_>,
+        patience: &mut Patience<'_>,
+    ) -> Result<bool> {
+        loop {
+            let Some(items) = prepare(&self.state)? else { return Ok(false) };
+            let head =
+                Head { slot: self.next, repository: self.state.repository, before: self.last };
+            let record = Record::new(&entry::write(&head, &items))?;
+            // What does not fit must not get there.
+            self.fits(record.as_bytes()).map_err(|why| self.unfit(why))?;
+            match claim(&*self.store, &self.log, self.next, &record, patience)? {
+                Claim::Won => {
+                    self.fold(record.as_bytes())?;
+                    return Ok(true);
+                }
+                Claim::Lost(other) => {
+                    self.fold(&other)?;
+                    self.catch_up()?;
+                }
+            }
+        }
+    }
+
+    fn unfit(&self, why: String) -> Error {
+        Error::Unfit { store: self.address().into(), why }
+    }
+
+    /// Applies an entry as it is stored.
+    fn fold(&mut self, stored: &[u8]) -> Result<()> {
+        let folded = self.try_fold(stored);
+        let (slot, store) = (self.next, self.address().into());
+        folded.map_err(|why| Error::Damaged { store, slot, why })?;
+        self.next = self.next.plus(1);
+        self.last = Digest::of(stored);
+        Ok(())
+    }
+
+    /// Whether an entry would be one that can be applied.
+    fn fits(&self, stored: &[u8]) -> Result<(), String> {
+        let (_, body) = Record::parse(stored).ok_or("is too short")?;
+        self.state.fits(&entry::parse(body, Token::LEN)?.1)
+    }
+
+    fn try_fold(&mut self, stored: &[u8]) -> Result<(), String> {
+        let (_, body) = Record::parse(stored).ok_or("is too short")?;
+        let (head, items) = entry::parse(body, Token::LEN)?;
+        if head.slot != self.next {
+            return Err(format!("says that it is entry {}", head.slot));
+        }
+        if head.before != self.last {
+            return Err("does not follow the entry before it".to_owned());
+        }
+        if self.next == 0 {
+            self.state.repository = head.repository;
+        } else if head.repository != self.state.repository {
+            return Err("is of another repository".to_owned());
+        }
+        self.state.apply(self.next, &items)
+    }
+
+    /// Bytes that stand in an entry.
+    ///
+    /// # Errors
+    /// Those of the store; [`Error::WrongData`].
+    pub fn read(&self, location: &Location) -> Result<Vec<u8>> {
+        let key = Key::slot(&self.log, location.slot)?;
+        let at = len64(location.at);
+        let bytes = self.store.get(&key, at..at.plus(len64(location.len)))?;
+        match bytes {
+            Some(bytes) if Digest::of(&bytes) == location.digest => Ok(bytes),
+            _ => Err(Error::WrongData {
+                store: self.address().into(),
+                key: key.as_str().into(),
+                slot: location.slot,
+            }),
+        }
+    }
+}

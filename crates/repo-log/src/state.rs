@@ -1,0 +1,225 @@
+//! What the entries of a log add up to.
+
+use std::collections::BTreeMap;
+
+use sapwood_core::exact::Exact as _;
+use sapwood_core::len64;
+use sapwood_objects::Token;
+
+use crate::digest::{Digest, Hasher};
+use crate::entry::{Data, Found, Item, Object};
+
+/// Bytes that stand in an entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Location {
+    /// The entry.
+    pub slot: u64,
+    /// Where they begin in it, as it is stored.
+    pub at: usize,
+    /// How many.
+    pub len: usize,
+    /// Their sum.
+    pub digest: Digest,
+}
+
+/// Where the data of a revision that is not packed are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RevisionData {
+    /// In an entry.
+    Inline(Location),
+    /// In an object, which an entry names.
+    Big(Object, u64),
+}
+
+/// A shard that is packed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Packed {
+    /// How many revisions.
+    pub count: u64,
+    /// Their data.
+    pub data: Object,
+    /// Their properties.
+    pub props: Object,
+    /// The entry that says so.
+    pub slot: u64,
+}
+
+/// A file of the repository.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct File {
+    /// Whether it can be executed.
+    pub executable: bool,
+    /// Its bytes.
+    pub bytes: Location,
+}
+
+/// What the entries so far say.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct State {
+    /// The repository.
+    pub repository: Token,
+    /// How many revisions there are: one more than the youngest.
+    pub revisions: u64,
+    /// Files, by path.
+    pub files: BTreeMap<String, File>,
+    /// Packs, by the first revision.
+    pub packs: BTreeMap<u64, Packed>,
+    /// Data of the revisions that are not packed.
+    pub data: BTreeMap<u64, RevisionData>,
+    /// Properties that are in no pack, or newer than those there.
+    pub props: BTreeMap<u64, Location>,
+}
+
+impl State {
+    /// That of a repository without an entry.
+    #[must_use]
+    pub fn new(repository: Token) -> Self {
+        Self {
+            repository,
+            revisions: 0,
+            files: BTreeMap::new(),
+            packs: BTreeMap::new(),
+            data: BTreeMap::new(),
+            props: BTreeMap::new(),
+        }
+    }
+
+    /// Applies the items of an entry: all, or none when there is an error.
+    ///
+    /// # Errors
+    /// What does not follow, as the end of a sentence.
+    pub fn apply(&mut self, slot: u64, items: &[Found<'_>]) -> Result<(), String> {
+        self.fits(items)?;
+        items.iter().for_each(|found| self.change(slot, found));
+        Ok(())
+    }
+
+    /// Whether the items of an entry follow from what is there.
+    ///
+    /// # Errors
+    /// As [`Self::apply`]
+    pub fn fits(&self, items: &[Found<'_>]) -> Result<(), String> {
+        let mut next = self.revisions;
+        for Found { item, .. } in items {
+            next = self.checked(item, next)?;
+        }
+        Ok(())
+    }
+
+    /// Whether an item fits, when there are so many revisions; how many there are after it.
+    fn checked(&self, item: &Item<'_>, next: u64) -> Result<u64, String> {
+        match item {
+            Item::File { .. } | Item::Gone { .. } => Ok(next),
+            Item::Revision { revision, .. } if *revision == next => Ok(next.plus(1)),
+            Item::Revision { revision, .. } => {
+                Err(format!("has revision {revision} where {next} comes next"))
+            }
+            Item::Props { revision, .. } if *revision >= next => {
+                Err(format!("has properties of revision {revision}, which is not there"))
+            }
+            Item::Props { revision, before, .. } => match self.props.get(revision) {
+                Some(known) if known.digest != *before => {
+                    Err(format!("changes other properties of revision {revision} than there are"))
+                }
+                _ => Ok(next),
+            },
+            Item::Pack { first, count, .. } => {
+                let end = first.checked_add(*count).filter(|_| *count > 0);
+                let end = end.ok_or("has a pack of no revisions")?;
+                let fits = *first <= next;
+                let known = self.packs.range(..end).next_back();
+                let apart = known.is_none_or(|(at, pack)| {
+                    at.plus(pack.count) <= *first || (*at == *first && pack.count == *count)
+                });
+                if !fits || !apart {
+                    return Err(format!("has a pack from revision {first} on, which does not fit"));
+                }
+                Ok(next.max(end))
+            }
+        }
+    }
+
+    fn change(&mut self, slot: u64, found: &Found<'_>) {
+        let located = |at: usize, bytes: &[u8]| Location {
+            slot,
+            at,
+            len: bytes.len(),
+            digest: Digest::of(bytes),
+        };
+        match &found.item {
+            Item::File { path, executable, bytes } => {
+                let file = File { executable: *executable, bytes: located(found.at, bytes) };
+                self.files.insert(path.clone().into_owned(), file);
+            }
+            Item::Gone { path } => drop(self.files.remove(path.as_ref())),
+            Item::Revision { revision, data, props } => {
+                let (data, props) = match data {
+                    Data::Inline(data) => (
+                        RevisionData::Inline(located(found.at, data)),
+                        located(found.at.plus(data.len()), props),
+                    ),
+                    Data::Big(object) => {
+                        (RevisionData::Big(*object, slot), located(found.at, props))
+                    }
+                };
+                self.data.insert(*revision, data);
+                self.props.insert(*revision, props);
+                self.revisions = revision.plus(1);
+            }
+            Item::Props { revision, bytes, .. } => {
+                self.props.insert(*revision, located(found.at, bytes));
+            }
+            Item::Pack { first, count, data, props } => {
+                let end = first.plus(*count);
+                self.packs
+                    .insert(*first, Packed { count: *count, data: *data, props: *props, slot });
+                for revision in *first..end.min(self.revisions) {
+                    self.data.remove(&revision);
+                    self.props.remove(&revision);
+                }
+                self.revisions = self.revisions.max(end);
+            }
+        }
+    }
+
+    /// A sum of all contents, which does not depend on how they came there: files, data and properties of revisions, packs.
+    #[must_use]
+    pub fn contents(&self) -> Digest {
+        let mut hasher = Hasher::new();
+        let mut line = |line: String| hasher.update(line.as_bytes());
+        for (path, file) in &self.files {
+            line(format!("file {} {} {path}\n", file.executable, file.bytes.digest));
+        }
+        for (first, pack) in &self.packs {
+            line(format!(
+                "pack {first} {} {} {}\n",
+                pack.count, pack.data.digest, pack.props.digest
+            ));
+        }
+        for (revision, data) in &self.data {
+            let digest = match data {
+                RevisionData::Inline(location) => location.digest,
+                RevisionData::Big(object, _) => object.digest,
+            };
+            line(format!("data {revision} {digest}\n"));
+        }
+        for (revision, props) in &self.props {
+            line(format!("props {revision} {}\n", props.digest));
+        }
+        hasher.finish()
+    }
+
+    /// How many bytes all revisions have, without properties.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        let mut sum = 0_u64;
+        self.packs.values().for_each(|pack| sum.tally(pack.data.len));
+        for data in self.data.values() {
+            sum.tally(match data {
+                RevisionData::Inline(location) => len64(location.len),
+                RevisionData::Big(object, _) => object.len,
+            });
+        }
+        sum
+    }
+}

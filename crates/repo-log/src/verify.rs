@@ -1,0 +1,93 @@
+//! The whole chain of a log, and all objects that it names.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use sapwood_core::exact::Exact as _;
+use sapwood_core::len64;
+use sapwood_objects::{Key, Store};
+
+use crate::digest::Hasher;
+use crate::entry::Object;
+use crate::error::{Error, Result};
+use crate::log::RepositoryLog;
+use crate::state::RevisionData;
+
+/// Bytes of an object that are read at once.
+const PIECE: u64 = 1 << 20;
+
+/// What was read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Verified {
+    /// Entries, each with its sum, its place in the chain and what it changes.
+    pub entries: u64,
+    /// Objects that they name, with all bytes.
+    pub objects: u64,
+}
+
+/// Reads a repository's log and all objects that its state names.
+///
+/// # Errors
+/// The first damage: an entry that is not what it was, or is missing before others; an object that is not what it was.
+pub fn verify(store: &Arc<dyn Store>) -> Result<Verified> {
+    let address = sapwood_objects::Blobs::address(&**store);
+    let log = RepositoryLog::open(Arc::clone(store))?;
+    let log = log.ok_or_else(|| Error::NotThere(address.into()))?;
+    // An entry behind the end that was read: one before it was lost.
+    let last = Key::slot(&Key::new("log")?, log.entries().minus(1))?;
+    if let Some(behind) = store.list("log", Some(&last), 1)?.first() {
+        // It may have come while this was read.
+        let newest = RepositoryLog::open(Arc::clone(store))?.map_or(0, |log| log.entries());
+        if behind.key.slot_in(&Key::new("log")?).is_none_or(|slot| slot >= newest) {
+            let why = format!("is missing, and '{}' is there", behind.key);
+            return Err(Error::Damaged { store: address.into(), slot: newest, why });
+        }
+    }
+    let mut verified = Verified { entries: log.entries(), objects: 0 };
+    let state = log.state();
+    let packs = state
+        .packs
+        .values()
+        .flat_map(|pack| [("pack", pack.data, pack.slot), ("props", pack.props, pack.slot)]);
+    let bigs = state.data.values().filter_map(|data| match data {
+        RevisionData::Big(object, slot) => Some(("big", *object, *slot)),
+        RevisionData::Inline(_) => None,
+    });
+    let mut seen = BTreeSet::new();
+    for (part, object, slot) in packs.chain(bigs) {
+        if seen.insert(object.token) {
+            read_object(&**store, part, &object, slot, &mut |_| Ok(()))?;
+            verified.objects = verified.objects.plus(1);
+        }
+    }
+    Ok(verified)
+}
+
+/// Reads an object piece by piece. Its sum is checked at the end.
+///
+/// # Errors
+/// Those of the store and of `take`; [`Error::WrongData`].
+pub fn read_object(
+    store: &dyn Store,
+    part: &str,
+    object: &Object,
+    slot: u64,
+    take: &mut dyn FnMut(&[u8]) -> Result<()>,
+) -> Result<()> {
+    let key = Key::of_token(part, object.token)?;
+    let address = sapwood_objects::Blobs::address(store);
+    let wrong = || Error::WrongData { store: address.into(), key: key.as_str().into(), slot };
+    let mut hasher = Hasher::new();
+    let mut at = 0;
+    while at < object.len {
+        let piece = store.get(&key, at..object.len.min(at.plus(PIECE)))?;
+        let piece = piece.filter(|piece| !piece.is_empty()).ok_or_else(wrong)?;
+        hasher.update(&piece);
+        take(&piece)?;
+        at = at.plus(len64(piece.len()));
+    }
+    if hasher.finish() != object.digest {
+        return Err(wrong());
+    }
+    Ok(())
+}
