@@ -116,6 +116,9 @@ Subversion's client to ours at the same server. Requests are counted by the serv
 ## Administration and commits
 
 {other}
+## Web pages, logins, metrics
+
+{service}
 ## FSX
 
 One history in FSX (1.14's experiment), packed and not, and in FSFS 8; `tools/quiet.py --only fsx` with `--repos DIR`, where DIR holds `f8`
@@ -149,6 +152,7 @@ def benchmarks():
            plain("Convert: 13,800 revisions", "convert-short.tsv")]
     other = [plain("svnadmin", "admin.tsv"), plain("Commits", "commits.tsv"), plain("500 clients", "crowd.tsv"),
              plain("Logins by SASL and a tunnel beside svn:", "logins.tsv")]
+    service = [plain("Metrics: their share of a hot log", "metrics.tsv"), plain("A directory that hangs, and guessed passwords", "login-pressure.tsv")]
     http = [plain("Server's processor time, third time, s", "http-hot.tsv"),
             plain("The same of 25 November, by quick builds, with update, lists and blame", "http-hot-more.tsv"),
             plain("Server's processor time, new server, s", "http-new.tsv"),
@@ -156,7 +160,7 @@ def benchmarks():
             plain("Memory, MiB", "http-memory.tsv"), plain("Memory of 25 November, MiB, by quick builds", "http-idle.tsv"), plain("Commits over http", "http-commits.tsv"),
             plain("Checkout of 40,908 files by Sapwood's svn", "http-checkout.tsv"),
             plain("`bulk-updates`, at a distance and not", "http-bulk.tsv")]
-    return BENCHMARKS.format(made=MADE, http="\n".join(http), hot="\n".join(hot), cold="\n".join(cold), other="\n".join(other), fsx="\n".join(fsx),
+    return BENCHMARKS.format(made=MADE, http="\n".join(http), service="\n".join(service), hot="\n".join(hot), cold="\n".join(cold), other="\n".join(other), fsx="\n".join(fsx),
                              working="\n".join(working), commands="\n".join(plain(title, name) for title, name in COMMANDS), merging=plain("2,000 files, 500 revisions", "merge.tsv") + "\n"
                              + plain("Conflicts, a patch, an upgrade, a difference", "merge-release.tsv"))
 

@@ -118,6 +118,7 @@ const PAGES = {
   revision: `${top}/-/rev/2`,
   first: `${top}/-/rev/1`,
   compare: `${top}/-/compare/trunk?from=1`,
+  graph: `${top}/-/graph/`,
   locks: `${top}/-/locks/`,
   search: `${top}/-/search?q=hello`,
   'no-hit': `${top}/-/search?q=${SECRET}`,
@@ -172,7 +173,7 @@ const loggedIn = (name) => ({ authorization: `Basic ${Buffer.from(`${name}:secre
 
 /** What may not be read answers as what is not there: to a user, and where the same rules hold, to a visitor who has not logged in. */
 const hiddenIsMissing = async () => {
-  const kinds = ['tree/', 'log/', 'blame/', 'compare/', 'feed/', 'locks/', 'api/v1/tree/', 'api/v1/log/', 'api/v1/blame/', 'api/v1/locks/'];
+  const kinds = ['tree/', 'log/', 'blame/', 'compare/', 'feed/', 'locks/', 'api/v1/tree/', 'api/v1/log/', 'api/v1/blame/', 'api/v1/locks/', 'graph/', 'api/v1/graph/', 'api/v1/compare/'];
   for (const kind of kinds) {
     const of = async (path, headers) => {
       const answer = await fetch(`${top}/-/${kind}trunk/${path}`, { headers });
@@ -186,7 +187,7 @@ const hiddenIsMissing = async () => {
     await same('secret/plan.txt', 'secret/none.txt', '404', loggedIn('bob'));
     await same('secret/plan.txt', 'secret/none.txt', '401', {});
   }
-  const all = ['rev/3', 'api/v1/rev/3', 'log/', 'api/v1/log/', 'feed/', 'compare/?from=2', `api/v1/search?q=${SECRET}`, `search?q=plan`];
+  const all = ['rev/3', 'api/v1/rev/3', 'log/', 'api/v1/log/', 'feed/', 'compare/?from=2', 'graph/', 'api/v1/graph/', 'api/v1/diff/3', 'search?q=plan&in=changes', 'search?q=plan&in=properties', `api/v1/search?q=${SECRET}`, `search?q=plan`];
   for (const address of all) {
     const answers = [{}, loggedIn('bob')].map(async (headers) => (await fetch(`${top}/-/${address}`, { headers })).text());
     const text = (await Promise.all(answers)).join('');

@@ -1,8 +1,9 @@
 //! What the packages that the program is made of may be: their licences, and which may be there twice.
 //!
 //! `cargo tree` says what is linked in; `deny.toml` holds the same lists for `cargo deny`, which also knows
-//! advisories, but takes minutes to build. Invariant: a package with a licence that is not listed, or a second
-//! version of a package, fails the check until it is listed here with a reason.
+//! advisories, but takes minutes to build; `tools/advisories.py` looks those up in a clone of the RustSec database. Invariant: a package
+//! with a licence that is not listed, a second version of a package, or one that is not from the registry of Rust, fails the check until
+//! it is listed here with a reason.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -43,7 +44,10 @@ struct Package {
 /// The check.
 pub(crate) fn check() -> Result<(), String> {
     let packages = packages(&["--workspace", "--all-features"])?;
-    let faults = faults(&packages);
+    let lock = crate::dist::root().join("Cargo.lock");
+    let lock = fs::read_to_string(&lock).map_err(|e| crate::dist::at(&lock, &e))?;
+    let mut faults = faults(&packages);
+    faults.extend(strangers(&lock).into_iter().map(|from| format!("a package is from {from}")));
     if faults.is_empty() {
         eprintln!("xtask: licences of {} packages are as listed", packages.len());
         return Ok(());
@@ -67,6 +71,13 @@ fn faults(packages: &BTreeSet<Package>) -> Vec<String> {
         }
     }
     faults
+}
+
+/// Where packages are from, if it is not the registry of Rust.
+fn strangers(lock: &str) -> Vec<&str> {
+    const REGISTRY: &str = "registry+https://github.com/rust-lang/crates.io-index";
+    let sources = lock.lines().filter_map(|line| line.strip_prefix("source = "));
+    sources.map(|source| source.trim_matches('"')).filter(|source| *source != REGISTRY).collect()
 }
 
 /// Whether an SPDX expression can be met with the licences that are allowed. `AND` has groups of
@@ -168,6 +179,8 @@ mod tests {
         assert_eq!(packages.len(), 4);
         let wanted = ["b has the licence 'GPL-3.0'", "c is there in 2 versions"];
         assert_eq!(faults(&packages), wanted);
+        let lock = "source = \"registry+https://github.com/rust-lang/crates.io-index\"\nsource = \"git+https://x\"\n";
+        assert_eq!(strangers(lock), ["git+https://x"]);
     }
 
     /// `cargo deny` is told the same.

@@ -1,4 +1,4 @@
-//! `sapwood search`: which names, log messages and texts of a repository on this machine have some words.
+//! `sapwood search`: which names, log messages, texts, properties and changed lines of a repository on this machine have some words.
 //!
 //! Invariant: what is printed was read from the repository, not from the index.
 
@@ -22,8 +22,11 @@ const INDEX: OptionSpec = OptionSpec::value(
     None,
     "keep the index in the folder ARG, as 'search-folder' of a server says (default: the user's folder of caches)",
 );
-const IN: OptionSpec =
-    OptionSpec::value("in", None, "search in 'paths', 'revisions' or 'texts' only, with more hits");
+const IN: OptionSpec = OptionSpec::value(
+    "in",
+    None,
+    "search in 'paths', 'revisions', 'texts', 'properties' or 'changes' only, with more hits",
+);
 
 const OPTIONS: &[OptionSpec] = &[
     INDEX,
@@ -34,9 +37,9 @@ const OPTIONS: &[OptionSpec] = &[
 
 const TEXT: &str = "\
 Says where the words are in the repository at PATH: in names of files and directories, in log messages and
-authors, in texts of the newest revision. Upper and lower case are alike, and a word may be a part of one;
-in quotes, several words are one. Filters: path:/trunk, ext:c, author:ada, rev:10-20,
-date:2024-05 or date:2024-01..2024-06.
+authors, in texts and properties of the newest revision, and in lines that a revision added or removed.
+Upper and lower case are alike, and a word may be a part of one; in quotes, several words are one. Filters:
+path:/trunk, ext:c, author:ada, rev:10-20, date:2024-05 or date:2024-01..2024-06.
 
 The first search makes an index, which takes a while in a large repository; later ones add what is new. What
 is inside the folders of 'tags' and 'branches' is left out.
@@ -73,7 +76,10 @@ fn search(options: &Options, arguments: Vec<String>, out: &mut Output) -> SvnRes
     let folder = options.value(INDEX.name())?.map_or_else(user_folders::caches, PathBuf::from);
     let repository = repo::open(path, &Options::default())?;
     let cancel = signals::cancel_token();
-    let index = Index::up_to_date(&folder, &repository, &Scope::default(), &cancel)?;
+    let mut index = Index::up_to_date(&folder, &repository, &Scope::default(), &cancel)?;
+    while index.older(&repository, &Scope::default(), &cancel)? {
+        cancel.check()?;
+    }
     let view = View::new(&repository, &Everything, &cancel);
     let hits = Hits::find(&view, &index, &question(words), section, None).map_err(failure)?;
     print(&hits, out)?;
@@ -118,6 +124,17 @@ fn print(hits: &Hits, out: &mut Output) -> SvnResult<()> {
     for hit in &hits.texts {
         for (number, line) in &hit.lines {
             out.text(&format!("{}:{number}: {line}\n", hit.path.as_str()))?;
+        }
+    }
+    for hit in &hits.properties {
+        for line in &hit.lines {
+            out.text(&format!("{}: {line}\n", hit.path.as_str()))?;
+        }
+    }
+    for hit in &hits.changes {
+        for (is_added, line) in &hit.lines {
+            let sign = if *is_added { '+' } else { '-' };
+            out.text(&format!("r{} {} {sign}{line}\n", hit.change.revision, hit.path.as_str()))?;
         }
     }
     if !hits.is_whole {

@@ -59,7 +59,7 @@ fn ask(rng: &mut Rng, paths: &[String]) -> Probe {
     let revision = rng.below(4);
     let at = |middle: &str| format!("/LOCATION/repo{middle}{path}");
     let api = if rng.below(2) == 0 { "/-/api/v1" } else { "/-" };
-    let path = match rng.below(12) {
+    let path = match rng.below(16) {
         0 => at(""),
         1 => at(&format!("/!svn/rvr/{revision}")),
         2 => at(&format!("{api}/tree")),
@@ -70,7 +70,11 @@ fn ask(rng: &mut Rng, paths: &[String]) -> Probe {
         7 => format!("/LOCATION/repo{api}/rev/{revision}"),
         8 => format!("/LOCATION/repo{api}/search?q=a"),
         9 => at("/-/feed"),
-        10 => format!("{}?from={revision}&with={other}", at("/-/compare")),
+        10 => at(&format!("{api}/graph")),
+        11 => at(&format!("{api}/branches")),
+        12 => format!("/LOCATION/repo/-/api/v1/diff/{revision}"),
+        13 => format!("{}?from={revision}&with={other}", at("/-/api/v1/compare")),
+        14 => format!("{}?from={revision}&with={other}", at("/-/compare")),
         _ => format!("{}?from={revision}", at("/-/compare")),
     };
     let method = if rng.below(8) == 0 { "HEAD" } else { "GET" };

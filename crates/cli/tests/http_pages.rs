@@ -98,7 +98,10 @@ fn each_user_sees_what_svn_shows() {
     for path in all.lines() {
         let may = of_bob.contains(&path);
         let expected = if may { 200 } else { 404 };
-        for kind in ["tree", "log", "feed", "compare", "api/v1/tree", "api/v1/log"] {
+        for kind in ["tree", "log", "feed", "compare", "graph", "api/v1/tree", "api/v1/log"] {
+            if kind == "graph" && !path.ends_with('/') {
+                continue;
+            }
             let page = format!("/svn/repo/-/{kind}/{}", escaped(path.trim_end_matches('/')));
             let got = served.get(&page, &format!("{BOB}{BROWSER}"));
             assert_eq!(status(&got), expected, "{page}");
@@ -255,8 +258,8 @@ fn hidden_repositories_and_paths() {
         }
     }
     fs::write(&rules, RULES).unwrap();
-    let values = ["api/v1/tree", "api/v1/log", "api/v1/blame"];
-    for kind in ["tree", "log", "blame", "compare", "feed"].into_iter().chain(values) {
+    let values = ["api/v1/tree", "api/v1/log", "api/v1/blame", "api/v1/graph", "api/v1/compare"];
+    for kind in ["tree", "log", "blame", "compare", "feed", "graph"].into_iter().chain(values) {
         for query in ["", "?p=1", "?p=2&r=1", "?from=1", "?p=99999"] {
             let of = |path: &str, user: &str| {
                 answer(
@@ -284,6 +287,59 @@ fn hidden_repositories_and_paths() {
     assert_eq!(status(&with("/trunk")), 404);
     let ada = format!("{ADA}{BROWSER}");
     assert_eq!(status(&served.get("/svn/repo/-/tree/trunk", &ada)), 200);
+}
+
+/// A browser sends a password only where it was asked for one: a link asks, where a login is not needed, and leads back to the page.
+#[test]
+fn a_link_asks_for_a_password_and_leads_back() {
+    let open = "[/]\n* = r\n[/trunk]\n* =\nada = rw\n";
+    let served = Served::start(PLACES);
+    fs::write(served.repo.parent().join("rules"), open).unwrap();
+    let page = served.get("/open/repo/-/log/?p=2", BROWSER);
+    let link = "/open/repo/-/signin?to=/open/repo/-/log/%3Fp%3D2";
+    assert!(page.contains(&format!("<a href=\"{link}\" rel=\"nofollow\">Sign in</a>")), "{page}");
+    let asked = served.get(link, BROWSER);
+    assert!(status(&asked) == 401 && asked.contains("www-authenticate: Basic"), "{asked}");
+    assert_eq!(status(&served.get(link, &format!("{}{BROWSER}", places::WRONG))), 401);
+    let ada = format!("{ADA}{BROWSER}");
+    let leads = |to: &str| {
+        let answer = served.get(&format!("/open/repo/-/signin{to}"), &ada);
+        assert_eq!(status(&answer), 303, "{answer}");
+        answer.split("location: ").nth(1).unwrap().lines().next().unwrap().to_owned()
+    };
+    assert_eq!(leads("?to=/open/repo/-/log/%3Fp%3D2"), "/open/repo/-/log/?p=2");
+    for elsewhere in
+        ["", "?to=//evil.com", "?to=https://evil.com", "?to=/svn/repo/", "?to=/open/repository"]
+    {
+        assert_eq!(leads(elsewhere), "/open/repo/-/tree/", "{elsewhere}");
+    }
+    assert!(served.get("/open/repo/-/log/?p=2", &ada).contains("<bdi>ada</bdi>"));
+    // It is for browsers, and says nothing of a repository that is hidden.
+    let client = format!("{ADA}User-Agent: SVN/1.14.2\r\n");
+    assert_eq!(status(&served.get("/open/repo/-/signin", &client)), 404);
+    fs::write(served.repo.parent().join("rules"), "[/]\nada = rw\n").unwrap();
+    let of =
+        |name: &str| answer(&served, &format!("/open/{name}/-/signin"), &format!("{BOB}{BROWSER}"));
+    assert_eq!(of("repo"), of("none"));
+}
+
+/// Each page names the icon, and the server has one for pages that name none.
+#[test]
+fn pages_have_an_icon() {
+    let served = Served::start(PLACES);
+    let is_icon = |path: &str| {
+        let answer = served.get(path, "");
+        assert_eq!(status(&answer), 200, "{path}: {answer}");
+        assert!(answer.contains("content-type: image/svg+xml"), "{path}: {answer}");
+    };
+    is_icon("/favicon.ico");
+    for page in ["/", "/svn/repo/branches/", "/open/repo/nothing"] {
+        let shown = served.get(page, &format!("{ADA}{BROWSER}"));
+        let link = shown.split("rel=\"icon\" type=\"image/svg+xml\" href=\"").nth(1);
+        is_icon(link.unwrap_or_else(|| panic!("{page}: {shown}")).split('"').next().unwrap());
+    }
+    let shown = served.get("/open/repo/-/tree/", &format!("{ADA}{BROWSER}"));
+    assert!(shown.contains("href=\"/open/repo/-/style/") && shown.contains(".svg\""), "{shown}");
 }
 
 /// Clients of Subversion and DAV see paths; a repository's own folder `-` is where it was.

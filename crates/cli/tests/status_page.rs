@@ -114,6 +114,27 @@ fn those_who_have_signed_in_are_led_there_if_they_are_members() {
     assert!(!other.get("/svn/repo/-/tree/").contains("/-/status"));
 }
 
+/// Where a place is at the top, those who are no members, and clients, get what that place has.
+#[test]
+fn a_place_at_the_top_has_the_address_for_all_others() {
+    let config = "[[location]]\nurl = '/'\nfolder = 'repo'\nusers = 'users'\n\
+                  [status]\nmembers = ['bob']\naccounts = 'accounts.toml'\n";
+    let served = Served::start_in(config, |folder| {
+        for (name, password) in [("bob", "b"), ("ada", "a")] {
+            user(folder, &["add", name, "--password-from-stdin"], password);
+        }
+    });
+    let url = format!("http://127.0.0.1:{}/-", served.port);
+    let args = ["mkdir", "-m", "m", &url, &format!("{url}/status"), &format!("{url}/status/own")];
+    places::svn_as_ada(&args).expect_success("mkdir");
+    let of_ada = served.get(PAGE, &basic("ada", "a"));
+    assert!(status(&of_ada) == 301 && of_ada.contains("/-/status/"), "{of_ada}");
+    assert!(served.get("/-/status/", &basic("ada", "a")).contains("own/"));
+    assert!(served.get(PAGE, &basic("bob", "b")).contains("Wrong passwords in the last hour"));
+    assert_eq!(status(&served.get(PAGE, "")), 401);
+    places::svn_as_ada(&["ls", &format!("{url}/status")]).expect_success("ls");
+}
+
 /// Without the setting there is no such page.
 #[test]
 fn nothing_is_there_unless_members_are_named() {

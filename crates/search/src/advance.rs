@@ -1,7 +1,7 @@
 //! Bringing an index nearer to the newest revision, in small transactions.
 //!
-//! First the tree of one revision, path by path, then each revision: its message, and what it changed in the tree. Invariant:
-//! each transaction leaves an index that says how far it goes, so that a process that was killed loses one transaction.
+//! First the tree of one revision, path by path, then each revision: its message, what it changed in the tree, and the lines that it
+//! changed; `history` adds those of older revisions. Invariant: each transaction leaves an index that says how far it goes, so that a process that was killed loses one transaction.
 
 use std::path::Path;
 
@@ -30,7 +30,8 @@ pub enum Progress {
 }
 
 impl Index {
-    /// The index of a repository in a folder of caches, made or brought to the newest revision.
+    /// The index of a repository in a folder of caches, made or brought to the newest revision; older ones may have changed lines
+    /// that it has not yet ([`Index::older`]).
     ///
     /// # Errors
     /// Of the database, the disk and the repository; cancellation. What was done by then is kept.
@@ -62,16 +63,12 @@ impl Index {
         let known = [self.revision(State::Messages)?, self.revision(State::Tree)?];
         if known.iter().flatten().any(|revision| *revision > youngest) {
             // The repository was taken back to an older state.
-            self.run(|connection| connection.execute_batch("BEGIN IMMEDIATE"))?;
-            return self.finish(self.forget().map(|()| Progress::More));
+            return self.transaction(|index| index.forget().map(|()| Progress::More));
         }
         if known == [Some(youngest); 2] && self.text(State::Cursor)?.is_none() {
             return Ok(Progress::Complete(youngest));
         }
-        self.run(|connection| connection.execute_batch("BEGIN IMMEDIATE"))?;
-        let step = Step { index: self, repository, scope, cancel };
-        let done = step.run(youngest);
-        self.finish(done)
+        self.transaction(|index| Step { index, repository, scope, cancel }.run(youngest))
     }
 
     /// Reads the log message of a revision again, after it was edited.
@@ -85,21 +82,14 @@ impl Index {
         Ok(())
     }
 
-    fn finish(&self, done: Result<Progress>) -> Result<Progress> {
-        let end = if done.is_ok() { "COMMIT" } else { "ROLLBACK" };
-        let ended = self.run(|connection| connection.execute_batch(end));
-        // The first error is the one that matters.
-        done.and_then(|progress| ended.map(|()| progress))
-    }
-
     fn forget(&self) -> Result<()> {
-        [State::Messages, State::Tree, State::Cursor]
+        [State::Messages, State::Tree, State::History, State::Cursor]
             .into_iter()
             .try_for_each(|s| self.unset(s))?;
         self.run(|connection| {
             connection.execute_batch(
                 "DELETE FROM path; DELETE FROM path_grams; DELETE FROM text_grams; \
-                 DELETE FROM message_grams;",
+                 DELETE FROM message_grams; DELETE FROM prop_grams; DELETE FROM change_grams;",
             )
         })
     }
@@ -119,6 +109,7 @@ impl Step<'_> {
             Some(tree) => tree,
             None => {
                 self.index.set(State::Tree, &youngest.to_string())?;
+                self.index.set(State::History, &youngest.next().to_string())?;
                 self.index.set(State::Cursor, "/")?;
                 youngest
             }
@@ -163,6 +154,8 @@ impl Step<'_> {
             self.index.put_message(revision, &*fs.revprops(revision)?)?;
             if revision > tree {
                 bytes = bytes.plus(self.changes(revision)?);
+                let (repository, scope) = (self.repository, self.scope);
+                self.index.put_new_changes(repository, scope, revision, self.cancel)?;
                 tree = revision;
             }
             done = revision.0;
@@ -199,14 +192,15 @@ impl Step<'_> {
             self.index.remove_tree(path)?;
             return Ok(0);
         };
-        if path.is_root() || (node.kind() == NodeKind::Dir && !is_new) {
+        let is_known_dir = node.kind() == NodeKind::Dir && !is_new;
+        if path.is_root() || (is_known_dir && !change.prop_mod) {
             return Ok(0);
         }
         if is_new {
             self.index.remove_tree(path)?;
         }
         let mut bytes = self.index.put(path, &node)?;
-        if node.kind() == NodeKind::Dir {
+        if node.kind() == NodeKind::Dir && is_new {
             let mut walk = Walk::below(node, path, self.scope)?;
             while let Some((path, node)) = walk.next()? {
                 self.cancel.check()?;

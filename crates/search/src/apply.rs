@@ -1,15 +1,16 @@
-//! Single changes to an index: a path, its text, a log message.
+//! Single changes to an index: a path, its text and properties, a log message.
 //!
 //! Invariant: a path that stays keeps its number, whatever happens to its text.
 
 use rusqlite::params;
-use sapwood_core::exact::signed;
+use sapwood_core::exact::{Exact as _, signed};
 use sapwood_core::props::names;
 use sapwood_core::{FsPath, NodeKind, PropList, Revnum};
 use sapwood_fs::Node;
 
 use crate::error::Result;
 use crate::index::Index;
+use crate::properties::of_properties;
 use crate::text;
 
 impl Index {
@@ -21,15 +22,19 @@ impl Index {
             None => self.add_path(path, is_dir)?,
         };
         let text = if is_dir { None } else { text::of_file(node)? };
+        let props = if node.has_props()? { Some(of_properties(&*node.props()?)) } else { None };
         self.run(|connection| {
-            connection.prepare_cached("DELETE FROM text_grams WHERE rowid = ?1")?.execute([key])?;
-            if let Some(text) = &text {
-                let sql = "INSERT INTO text_grams (rowid, grams) VALUES (?1, ?2)";
-                connection.prepare_cached(sql)?.execute(params![key, text])?;
+            for (table, grams) in [("text_grams", &text), ("prop_grams", &props)] {
+                let delete = format!("DELETE FROM {table} WHERE rowid = ?1");
+                connection.prepare_cached(&delete)?.execute([key])?;
+                if let Some(grams) = grams {
+                    let sql = format!("INSERT INTO {table} (rowid, grams) VALUES (?1, ?2)");
+                    connection.prepare_cached(&sql)?.execute(params![key, grams])?;
+                }
             }
             Ok(())
         })?;
-        Ok(text.map_or(0, |text| text.len()))
+        Ok(text.map_or(0, |text| text.len()).plus(props.map_or(0, |props| props.len())))
     }
 
     fn add_path(&self, path: &FsPath, is_dir: bool) -> Result<i64> {
@@ -53,6 +58,7 @@ impl Index {
         self.run(|connection| {
             for sql in [
                 format!("DELETE FROM text_grams WHERE rowid IN {which}"),
+                format!("DELETE FROM prop_grams WHERE rowid IN {which}"),
                 format!("DELETE FROM path_grams WHERE rowid IN {which}"),
                 "DELETE FROM path WHERE path = ?1 OR (path > ?2 AND path < ?3)".to_owned(),
             ] {

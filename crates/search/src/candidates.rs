@@ -7,12 +7,13 @@ use std::ops::ControlFlow;
 
 use rusqlite::params_from_iter;
 use rusqlite::types::Value;
-use sapwood_core::exact::signed;
+use sapwood_core::exact::{Exact as _, signed};
 use sapwood_core::paths::FsPathBuf;
 use sapwood_core::{FsPath, Revnum};
 
 use crate::error::Result;
 use crate::grams::expression;
+use crate::history::ROWS;
 use crate::index::{Index, number};
 use crate::query::Query;
 
@@ -117,15 +118,67 @@ impl Candidates<'_> {
         after: Option<&FsPath>,
         take: &mut Take<'_, FsPathBuf, E>,
     ) -> std::result::Result<(), E> {
+        self.nodes("text_grams", after, take)
+    }
+
+    /// The same for properties, also of directories.
+    ///
+    /// # Errors
+    /// Of the database, and of `take`.
+    pub fn properties<E: From<crate::Error>>(
+        &self,
+        after: Option<&FsPath>,
+        take: &mut Take<'_, FsPathBuf, E>,
+    ) -> std::result::Result<(), E> {
+        self.nodes("prop_grams", after, take)
+    }
+
+    /// The rows of changed lines that may have all words, youngest first, up to a row of a revision: each has some of the
+    /// files that a revision changed ([`crate::positions`]).
+    ///
+    /// # Errors
+    /// Of the database, and of `take`.
+    pub fn changes<E: From<crate::Error>>(
+        &self,
+        up_to: Option<(Revnum, u64)>,
+        take: &mut Take<'_, (Revnum, u64), E>,
+    ) -> std::result::Result<(), E> {
+        let (first, last) = self.query.revisions().unwrap_or((0, u64::MAX));
+        let most = u64::MAX >> 16;
+        let end = |revision: u64| revision.min(most).times(ROWS).plus(ROWS.minus(1));
+        let from = up_to.map(|(revision, row)| revision.0.min(most).times(ROWS).plus(row));
+        let last = end(last).min(from.unwrap_or(u64::MAX));
+        let groups = expression(&self.query.letters());
+        let matching = if groups.is_some() { "AND change_grams MATCH ?3" } else { "" };
+        let sql = format!(
+            "SELECT rowid FROM change_grams WHERE rowid >= ?1 AND rowid <= ?2 {matching} ORDER BY rowid DESC"
+        );
+        let bounds = [first.min(most).times(ROWS), last].map(|bound| Value::from(signed(bound)));
+        let values = bounds.into_iter().chain(groups.map(Value::from)).collect();
+        let read = |row: &rusqlite::Row<'_>| {
+            let key = number(row, 0)?;
+            Ok(Some((Revnum(key / ROWS), key % ROWS)))
+        };
+        self.each(&sql, values, read, take)
+    }
+
+    /// The paths whose row in a table may have all words, from behind a path on.
+    fn nodes<E: From<crate::Error>>(
+        &self,
+        table: &str,
+        after: Option<&FsPath>,
+        take: &mut Take<'_, FsPathBuf, E>,
+    ) -> std::result::Result<(), E> {
         let from = match after {
             Some(path) => self.index.id(path)?.unwrap_or(0),
             None => 0,
         };
         let groups = expression(&self.query.letters());
-        let tables = "FROM text_grams JOIN path ON path.id = text_grams.rowid";
-        let matching = if groups.is_some() { "AND text_grams MATCH ?2" } else { "" };
+        let tables = format!("FROM {table} JOIN path ON path.id = {table}.rowid");
+        let matching =
+            if groups.is_some() { format!("AND {table} MATCH ?2") } else { String::new() };
         let sql = format!(
-            "SELECT path.path {tables} WHERE text_grams.rowid > ?1 {matching} ORDER BY text_grams.rowid"
+            "SELECT path.path {tables} WHERE {table}.rowid > ?1 {matching} ORDER BY {table}.rowid"
         );
         let values = std::iter::once(Value::from(signed(from)));
         self.each(

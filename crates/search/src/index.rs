@@ -14,9 +14,11 @@ use crate::error::{Error, Result};
 use crate::scope::Scope;
 
 /// The number of the format, in the database's `user_version`.
-const FORMAT: i64 = 1;
+const FORMAT: i64 = 2;
 /// How long others that write are waited for.
 const PATIENCE: Duration = Duration::from_secs(5);
+/// Bytes of the file of an index that gets no older revisions any more.
+const MOST_BYTES: u64 = 4 << 30;
 /// KiB of pages that are held in memory.
 const PAGES: &str = "-8000";
 
@@ -26,6 +28,10 @@ CREATE TABLE path (id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE, is_dir INT
 CREATE VIRTUAL TABLE path_grams USING fts5
     (grams, content = '', contentless_delete = 1, detail = none, tokenize = 'trigram');
 CREATE VIRTUAL TABLE text_grams USING fts5
+    (grams, content = '', contentless_delete = 1, detail = none, tokenize = 'trigram');
+CREATE VIRTUAL TABLE prop_grams USING fts5
+    (grams, content = '', contentless_delete = 1, detail = none, tokenize = 'trigram');
+CREATE VIRTUAL TABLE change_grams USING fts5
     (grams, content = '', contentless_delete = 1, detail = none, tokenize = 'trigram');
 CREATE VIRTUAL TABLE message_grams USING fts5
     (grams, content = '', contentless_delete = 1, detail = none, tokenize = 'trigram');
@@ -42,6 +48,8 @@ pub(crate) enum State {
     Messages,
     /// The revision whose paths and texts are in the index.
     Tree,
+    /// The oldest revision whose changed lines are in it.
+    History,
     /// While these are added for the first time: the path that was added last. Missing after that.
     Cursor,
 }
@@ -53,6 +61,7 @@ impl State {
             Self::Scope => "scope",
             Self::Messages => "messages",
             Self::Tree => "tree",
+            Self::History => "history",
             Self::Cursor => "cursor",
         }
     }
@@ -63,6 +72,8 @@ impl State {
 pub struct Index {
     pub(crate) connection: Connection,
     path: PathBuf,
+    /// Bytes of the file from which on no older revisions are added.
+    pub(crate) most_bytes: u64,
 }
 
 impl Index {
@@ -131,7 +142,7 @@ impl Index {
             Ok(connection)
         };
         let connection = open().map_err(|source| failed(file, source))?;
-        Ok(Self { connection, path: file.to_owned() })
+        Ok(Self { connection, path: file.to_owned(), most_bytes: MOST_BYTES })
     }
 
     fn make(&self, uuid: &str, scope: &Scope) -> Result<()> {
@@ -151,6 +162,24 @@ impl Index {
         let format: i64 =
             self.run(|c| c.pragma_query_value(None, "user_version", |row| row.get(0)))?;
         Ok(format == FORMAT && self.text(State::Uuid)?.as_deref() == Some(uuid))
+    }
+
+    /// What is in the index of the tree.
+    ///
+    /// # Errors
+    /// Of the database.
+    pub fn scope(&self) -> Result<Scope> {
+        Ok(self.text(State::Scope)?.map_or_else(Scope::default, |key| Scope::of_key(&key)))
+    }
+
+    /// Does some work as one transaction.
+    pub(crate) fn transaction<T>(&self, work: impl FnOnce(&Self) -> Result<T>) -> Result<T> {
+        self.run(|connection| connection.execute_batch("BEGIN IMMEDIATE"))?;
+        let done = work(self);
+        let end = if done.is_ok() { "COMMIT" } else { "ROLLBACK" };
+        let ended = self.run(|connection| connection.execute_batch(end));
+        // The first error is the one that matters.
+        done.and_then(|value| ended.map(|()| value))
     }
 
     /// Runs statements; their errors name the file.

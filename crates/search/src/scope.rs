@@ -39,6 +39,10 @@ impl Scope {
         true
     }
 
+    pub(crate) fn of_key(key: &str) -> Self {
+        Self::without(key.split('/').filter(|name| !name.is_empty()).map(str::to_owned).collect())
+    }
+
     /// Its form in the index: another one is another index.
     pub(crate) fn key(&self) -> String {
         self.collections.join("/")

@@ -23,9 +23,32 @@ fn complete(index: &mut Index, repository: &Repository, scope: &Scope) -> Revnum
     loop {
         let done = index.advance(repository, scope, &CancelToken::new()).unwrap();
         if let Progress::Complete(revision) = done {
+            while index.older(repository, scope, &CancelToken::new()).unwrap() {}
             return revision;
         }
     }
+}
+
+/// The rows of changed lines that have some words.
+fn changes(index: &Index, query: &str) -> Vec<(u64, u64)> {
+    let (query, mut found) = (Query::parse(query).unwrap(), Vec::new());
+    let mut take = |(revision, row): (Revnum, u64)| {
+        found.push((revision.0, row));
+        Ok::<_, Error>(ControlFlow::Continue(()))
+    };
+    Candidates { index, query: &query }.changes(None, &mut take).unwrap();
+    found
+}
+
+fn properties(index: &Index, query: &str) -> Vec<String> {
+    let (query, mut found) = (Query::parse(query).unwrap(), Vec::new());
+    let mut take = |path: sapwood_core::paths::FsPathBuf| {
+        found.push(path.as_str().to_owned());
+        Ok::<_, Error>(ControlFlow::Continue(()))
+    };
+    Candidates { index, query: &query }.properties(None, &mut take).unwrap();
+    found.sort_unstable();
+    found
 }
 
 /// Every path of an index, and whether it has a text.
@@ -102,6 +125,15 @@ fn an_index_that_follows_is_the_same_as_a_new_one() {
         assert_eq!(everything(&follows), everything(&new));
         assert_eq!(texts(&follows, "the"), texts(&new, "the"));
         assert_eq!(revisions(&follows, "tree", None), revisions(&new, "tree", None));
+        for word in ["the", "tree", "line", "value", "svn:"] {
+            assert_eq!(changes(&follows, word), changes(&new, word), "{word}");
+            assert_eq!(properties(&follows, word), properties(&new, word), "{word}");
+        }
+        assert!(!changes(&new, "the").is_empty() && !properties(&new, "svn:").is_empty());
+        assert_eq!(
+            (follows.history().unwrap(), new.history().unwrap()),
+            (Some(Revnum(1)), Some(Revnum(1)))
+        );
         assert_eq!(follows.complete_to().unwrap(), Some(Revnum(youngest)));
     }
 }
@@ -204,6 +236,37 @@ fn what_cannot_be_used_is_made_anew() {
     assert_eq!(complete(&mut index, &repository, &scope), Revnum(2));
     assert_eq!(everything(&index).len(), 2);
     assert_eq!(texts(&index, "ärger"), [""; 0]);
+}
+
+/// An index that has its greatest size gets no older lines; new ones take the place of the oldest.
+#[test]
+fn the_size_of_an_index_has_an_end() {
+    let folder = tempfile::tempdir().unwrap();
+    let (repository, scope) = (small(folder.path()), Scope::default());
+    let mut index = index(folder.path(), &repository, &scope);
+    index.most_bytes = 1;
+    complete(&mut index, &repository, &scope);
+    assert_eq!((index.history().unwrap(), changes(&index, "parse_header")), (None, Vec::new()));
+    let url = format!("file://{}", repository.path().display());
+    let more = |name: &str| {
+        let args = ["mkdir", "-m", "m", &format!("{name}-dir"), "rm", "parser.rs", "-U", &url];
+        Programs::reference().run("svnmucc", args).expect_success("svnmucc");
+    };
+    more("a");
+    let repository = open(repository.path());
+    complete(&mut index, &repository, &scope);
+    // The newest one is there, even so.
+    assert_eq!(index.history().unwrap(), Some(Revnum(5)));
+    assert_eq!(changes(&index, "parse_header"), [(5, 0)]);
+    index.most_bytes = u64::MAX;
+    complete(&mut index, &repository, &scope);
+    assert_eq!(changes(&index, "parse_header"), [(5, 0), (3, 0), (2, 0)]);
+    index.most_bytes = 1;
+    let args = ["mkdir", "-m", "m", "b-dir", "-U", &url];
+    Programs::reference().run("svnmucc", args).expect_success("svnmucc");
+    complete(&mut index, &open(repository.path()), &scope);
+    assert_eq!(index.history().unwrap(), Some(Revnum(2)));
+    assert_eq!(changes(&index, "library"), []);
 }
 
 /// A process that ends between two transactions loses nothing of the first.

@@ -55,16 +55,22 @@ pub enum Kind {
     Feed,
     /// `rev/N`: a revision.
     Revision(Revnum),
+    /// `api/v1/diff/N`: the differences that a revision made, for programs; people see them on its page.
+    Differences(Revnum),
     /// `locks/PATH`: who has locked what is there.
     Locks,
     /// `tar.gz/PATH` and `zip/PATH`: all that is in a directory, as one file.
     Archive(archive::Form),
     /// `branches/PATH`: the branches and tags of a project.
     Branches,
+    /// `graph/PATH`: their copies and merges.
+    Graph,
     /// `search`: what has some words in it.
     Search,
-    /// `style/DIGEST.css`.
+    /// `style/DIGEST.css` and `style/DIGEST.svg`.
     Style,
+    /// `signin`: asks a browser for a password, and sends it back. The server answers it.
+    SignIn,
     /// `api/v1/openapi.json`: the description of the JSON.
     Description,
 }
@@ -84,7 +90,13 @@ impl Kind {
     pub const fn has_path(self) -> bool {
         !matches!(
             self,
-            Self::Home | Self::Revision(_) | Self::Search | Self::Style | Self::Description
+            Self::Home
+                | Self::Revision(_)
+                | Self::Differences(_)
+                | Self::Search
+                | Self::Style
+                | Self::SignIn
+                | Self::Description
         )
     }
 }
@@ -101,6 +113,10 @@ pub enum Section {
     Revisions,
     /// `texts`: texts of files.
     Texts,
+    /// `properties`: properties of files and directories.
+    Properties,
+    /// `changes`: lines that were added or removed.
+    Changes,
 }
 
 impl Section {
@@ -112,6 +128,8 @@ impl Section {
             Self::Paths => "paths",
             Self::Revisions => "revisions",
             Self::Texts => "texts",
+            Self::Properties => "properties",
+            Self::Changes => "changes",
         }
     }
 
@@ -120,8 +138,9 @@ impl Section {
     /// # Errors
     /// [`Fault::Bad`]: there is none.
     pub fn named(name: &str) -> Result<Self> {
-        let all = [Self::All, Self::Paths, Self::Revisions, Self::Texts];
-        let found = all.into_iter().find(|one| one.as_str() == name);
+        let kinds = [Self::All, Self::Paths, Self::Revisions, Self::Texts];
+        let mut all = kinds.into_iter().chain([Self::Properties, Self::Changes]);
+        let found = all.find(|one| one.as_str() == name);
         found.ok_or(Fault::Bad("There is no such kind of search"))
     }
 }
@@ -153,6 +172,8 @@ pub struct Query {
     pub merges: bool,
     /// `after`: the hit behind which the page begins.
     pub after: Option<String>,
+    /// `to`: where a browser goes after it was asked for a password.
+    pub to: Option<String>,
 }
 
 /// The address of a page.
@@ -184,16 +205,19 @@ impl Address {
             "blame" => Kind::Blame,
             "locks" => Kind::Locks,
             "branches" => Kind::Branches,
+            "graph" => Kind::Graph,
             "search" if below.is_empty() => Kind::Search,
             "rev" => Kind::Revision(number(below.trim_end_matches('/'))?),
+            "compare" => Kind::Compare,
+            "diff" if form == Form::Json => Kind::Differences(number(below.trim_end_matches('/'))?),
             "openapi.json" if form == Form::Json && below.is_empty() => Kind::Description,
             _ if form == Form::Json => return Ok(None),
             "" if below.is_empty() => Kind::Home,
-            "compare" => Kind::Compare,
             "feed" => Kind::Feed,
             "tar.gz" => Kind::Archive(archive::Form::TarGz),
             "zip" => Kind::Archive(archive::Form::Zip),
             "style" => Kind::Style,
+            "signin" if below.is_empty() => Kind::SignIn,
             _ => return Ok(None),
         };
         let has_path = kind.has_path();
@@ -248,6 +272,7 @@ impl Query {
                 "g" => parsed.merges = is(value, "1", "0")?,
                 "w" => parsed.ignores_space = is(value, "1", "0")?,
                 "after" => parsed.after = Some(field(value)?),
+                "to" => parsed.to = Some(field(value)?),
                 _ => {}
             }
         }

@@ -82,7 +82,7 @@ impl Branches {
 }
 
 /// What is called so in a folder, if it is a directory that may be read.
-fn below(request: &Request<'_>, found: &Found, name: &str) -> Result<Option<Found>> {
+pub(crate) fn below(request: &Request<'_>, found: &Found, name: &str) -> Result<Option<Found>> {
     match request.view.find(&found.path.child(name), Some(found.revision), None) {
         Ok(child) if child.node.kind() == NodeKind::Dir => Ok(Some(child)),
         Ok(_) | Err(Fault::Missing) => Ok(None),
@@ -158,6 +158,12 @@ pub(crate) fn page(request: &Request<'_>) -> Result<Reply> {
     let read = Branches::read(request)?;
     let body = html! {
         h1 { (words::BRANCHES) }
+        @if !read.branches.is_empty() || !read.tags.is_empty() {
+            p.actions {
+                span {}
+                a.button rel="nofollow" href=(request.links.page("graph", &read.found.path, read.found.sticky)) { (words::GRAPH) }
+            }
+        }
         @if read.branches.is_empty() && read.tags.is_empty() { (layout::note(words::NO_BRANCHES)) }
         @if !read.branches.is_empty() { (table(request, &read.found, &read.branches, true)) }
         @if !read.tags.is_empty() {

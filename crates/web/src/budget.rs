@@ -51,6 +51,14 @@ pub(crate) const PICTURE: u64 = 20 << 20;
 pub(crate) const BRANCHES: usize = 200;
 /// Revisions of a history in which those are looked for that a branch lacks.
 pub(crate) const LACKING: u64 = 500;
+/// Branches in one graph, beside the trunk.
+pub(crate) const LANES: usize = 12;
+/// Events in one graph.
+pub(crate) const EVENTS: usize = 60;
+/// Changes of a branch that are followed for it.
+pub(crate) const LANE_STEPS: usize = 2_000;
+/// Sources of one merge.
+pub(crate) const SOURCES: usize = 8;
 /// Hits of each kind, where a page has them all, and where it has one kind only.
 pub(crate) const FEW_HITS: usize = 8;
 pub(crate) const HITS: usize = 50;

@@ -1,7 +1,11 @@
 //! The differences between two places: a path in a revision, and the same thing, or another path, in an older one.
 
+use std::sync::Arc;
+
 use maud::{Markup, html};
 use sapwood_core::{Exact as _, NodeKind, PropList, Revnum};
+use sapwood_fs::Node;
+use serde_json::{Value, json};
 
 use crate::Request;
 use crate::budget::Budget;
@@ -16,16 +20,9 @@ use crate::{delta, text, words};
 pub(crate) fn page(request: &Request<'_>) -> Result<Reply> {
     let new = request.view.at(request.address)?;
     let query = &request.address.query;
-    let result = match (&query.with, query.from) {
-        (Some(path), from) => {
-            let old = request.view.find(path, from.or(Some(new.revision)), None)?;
-            differences(request, &old, &new)?
-        }
-        (None, Some(from)) => {
-            let old = request.view.find(&new.path, Some(new.revision), Some(from))?;
-            differences(request, &old, &new)?
-        }
-        (None, None) => layout::note(words::COMPARE_HINT),
+    let result = match older(request, &new)? {
+        Some(old) => differences(request, &old, &new)?,
+        None => layout::note(words::COMPARE_HINT),
     };
     let body = html! {
         h1 { (words::COMPARE) }
@@ -33,6 +30,45 @@ pub(crate) fn page(request: &Request<'_>) -> Result<Reply> {
         (result)
     };
     Ok(layout::reply(request, words::COMPARE, Tab::Compare, &Subject::of(&new), &body))
+}
+
+/// What a place is compared with, if the address says that.
+fn older(request: &Request<'_>, new: &Found) -> Result<Option<Found>> {
+    let (view, query) = (request.view, &request.address.query);
+    match (&query.with, query.from) {
+        (Some(path), from) => view.find(path, from.or(Some(new.revision)), None).map(Some),
+        (None, Some(from)) => view.find(&new.path, Some(new.revision), Some(from)).map(Some),
+        (None, None) => Ok(None),
+    }
+}
+
+/// The same as a value.
+pub(crate) fn value(request: &Request<'_>) -> Result<Value> {
+    let new = request.view.at(request.address)?;
+    let old = older(request, &new)?.ok_or(Fault::Bad("A comparison needs 'from' or 'with'"))?;
+    let mut walk = Walk::new(request, &value_of_pair);
+    walk.pair(Some(&old), Some(&new))?;
+    let place =
+        |found: &Found| json!({ "path": found.path.as_str(), "revision": found.revision.0 });
+    Ok(json!({
+        "old": place(&old), "new": place(&new), "files": walk.blocks, "complete": !walk.is_cut,
+    }))
+}
+
+fn value_of_pair(request: &Request<'_>, pair: &Pair<'_>, budget: &Budget) -> Result<Option<Value>> {
+    let text = match pair.differs {
+        true => delta::values::text(pair.old_text(), pair.new_text(), Manner::of(request), budget)?,
+        false => Value::Null,
+    };
+    let action = match (pair.old, pair.new) {
+        (None, _) => "added",
+        (_, None) => "deleted",
+        _ => "modified",
+    };
+    let is_dir = pair.shown.node.kind() == NodeKind::Dir;
+    let before = pair.old.map(|old| (&*old.path, old.revision));
+    let props = delta::values::properties(&pair.old_props, &pair.new_props);
+    Ok(Some(delta::values::file(&pair.shown.path, action, is_dir, before, props, text)))
 }
 
 fn form(request: &Request<'_>, new: &Found, from: Option<Revnum>) -> Markup {
@@ -49,12 +85,11 @@ fn form(request: &Request<'_>, new: &Found, from: Option<Revnum>) -> Markup {
 }
 
 fn differences(request: &Request<'_>, old: &Found, new: &Found) -> Result<Markup> {
-    let budget = Budget::new();
     let pair = |found: &Found| format!("{}@{}", found.path, found.revision);
     let head = html! {
         p { bdi { (text::shown(&pair(old))) } " \u{2192} " bdi { (text::shown(&pair(new))) } }
     };
-    let mut walk = Walk { request, budget, blocks: Vec::new(), seen: 0, is_cut: false };
+    let mut walk = Walk::new(request, &shown_pair);
     walk.pair(Some(old), Some(new))?;
     Ok(html! {
         (head)
@@ -67,11 +102,15 @@ fn differences(request: &Request<'_>, old: &Found, new: &Found) -> Result<Markup
     })
 }
 
+/// How two nodes that differ are shown, if they are.
+type Show<'a, T> = dyn Fn(&Request<'_>, &Pair<'_>, &Budget) -> Result<Option<T>> + 'a;
+
 /// Two trees that are compared.
-struct Walk<'a> {
+struct Walk<'a, T> {
     request: &'a Request<'a>,
+    show: &'a Show<'a, T>,
     budget: Budget,
-    blocks: Vec<Markup>,
+    blocks: Vec<T>,
     /// Pairs of nodes that were looked at.
     seen: usize,
     is_cut: bool,
@@ -80,7 +119,11 @@ struct Walk<'a> {
 /// Pairs of nodes that a comparison looks at.
 const PAIRS: usize = 20_000;
 
-impl Walk<'_> {
+impl<'a, T> Walk<'a, T> {
+    fn new(request: &'a Request<'a>, show: &'a Show<'a, T>) -> Self {
+        Self { request, show, budget: Budget::new(), blocks: Vec::new(), seen: 0, is_cut: false }
+    }
+
     /// Compares two nodes, and what is below them.
     fn pair(&mut self, old: Option<&Found>, new: Option<&Found>) -> Result<()> {
         let mut waiting = vec![(old.map(copy), new.map(copy))];
@@ -100,7 +143,9 @@ impl Walk<'_> {
             if is_same {
                 continue;
             }
-            self.blocks.extend(self.one(old.as_ref(), new.as_ref())?);
+            if let Some(pair) = Pair::of(old.as_ref(), new.as_ref())? {
+                self.blocks.extend((self.show)(self.request, &pair, &self.budget)?);
+            }
             let is_dir = |found: &Option<Found>| {
                 found.as_ref().is_some_and(|found| found.node.kind() == NodeKind::Dir)
             };
@@ -143,55 +188,84 @@ impl Walk<'_> {
         }
         Ok(pairs)
     }
+}
 
-    /// What differs between two nodes themselves.
-    fn one(&self, old: Option<&Found>, new: Option<&Found>) -> Result<Option<Markup>> {
+/// Two nodes that differ themselves, in their texts or properties.
+struct Pair<'f> {
+    old: Option<&'f Found>,
+    new: Option<&'f Found>,
+    /// The one that is named.
+    shown: &'f Found,
+    old_props: Arc<PropList>,
+    new_props: Arc<PropList>,
+    /// Whether the texts of files differ, or there is one on one side only.
+    differs: bool,
+}
+
+impl<'f> Pair<'f> {
+    fn of(old: Option<&'f Found>, new: Option<&'f Found>) -> Result<Option<Self>> {
         let Some(shown) = new.or(old) else { return Ok(None) };
-        let props = |found: Option<&Found>| -> Result<std::sync::Arc<PropList>> {
+        let props = |found: Option<&Found>| -> Result<Arc<PropList>> {
             match found {
                 Some(found) => Ok(found.node.props()?),
-                None => Ok(std::sync::Arc::new(PropList::new())),
+                None => Ok(Arc::new(PropList::new())),
             }
         };
         let (old_props, new_props) = (props(old)?, props(new)?);
-        let is_file = |found: &&Found| found.node.kind() == NodeKind::File;
-        let (old_file, new_file) = (old.filter(is_file), new.filter(is_file));
-        let differs = match (old_file, new_file) {
-            (Some(old), Some(new)) => old.node.contents_differ(&new.node)?,
-            (None, None) => old.is_none() || new.is_none(),
-            _ => true,
-        };
-        if !differs && old_props == new_props {
-            return Ok(None);
-        }
-        let text = if differs && (old_file.is_some() || new_file.is_some()) {
-            {
-                let (old, new) = (old_file.map(|f| &f.node), new_file.map(|f| &f.node));
-                delta::files(old, new, &shown.path, Manner::of(self.request), &self.budget)?
+        let (is_old_file, is_new_file) = (is_file(old), is_file(new));
+        let differs = match (old, new) {
+            (Some(old), Some(new)) if is_old_file && is_new_file => {
+                old.node.contents_differ(&new.node)?
             }
-        } else {
-            html! {}
+            _ => is_old_file || is_new_file,
         };
-        let pictures = match differs {
-            true => pictures(self.request, old_file, new_file)?,
-            false => None,
-        };
-        let word = match (old, new) {
-            (None, _) => words::ADDED,
-            (_, None) => words::DELETED,
-            _ => words::MODIFIED,
-        };
-        Ok(Some(block(
-            self.request,
-            shown,
-            word,
-            &html! {
-                (delta::properties(&old_props, &new_props))
-                @if let Some(pictures) = pictures { (pictures) }
-                (text)
-            },
-        )))
+        let is_one = old.is_none() || new.is_none();
+        let is_shown = differs || is_one || old_props != new_props;
+        Ok(is_shown.then_some(Self { old, new, shown, old_props, new_props, differs }))
     }
+
+    fn old_file(&self) -> Option<&'f Found> {
+        self.old.filter(|_| is_file(self.old))
+    }
+
+    fn new_file(&self) -> Option<&'f Found> {
+        self.new.filter(|_| is_file(self.new))
+    }
+
+    fn old_text(&self) -> Option<&'f Node> {
+        self.old_file().map(|found| &found.node)
+    }
+
+    fn new_text(&self) -> Option<&'f Node> {
+        self.new_file().map(|found| &found.node)
+    }
+}
+
+fn is_file(found: Option<&Found>) -> bool {
+    found.is_some_and(|found| found.node.kind() == NodeKind::File)
+}
+
+/// What differs between two nodes, for the page.
+fn shown_pair(request: &Request<'_>, pair: &Pair<'_>, budget: &Budget) -> Result<Option<Markup>> {
+    let (text, shown) = match pair.differs {
+        true => {
+            let (old, new) = (pair.old_text(), pair.new_text());
+            let text = delta::files(old, new, &pair.shown.path, Manner::of(request), budget)?;
+            (text, pictures(request, pair.old_file(), pair.new_file())?)
+        }
+        false => (html! {}, None),
+    };
+    let word = match (pair.old, pair.new) {
+        (None, _) => words::ADDED,
+        (_, None) => words::DELETED,
+        _ => words::MODIFIED,
+    };
+    let body = html! {
+        (delta::properties(&pair.old_props, &pair.new_props))
+        @if let Some(pictures) = shown { (pictures) }
+        (text)
+    };
+    Ok(Some(block(request, pair.shown, word, &body)))
 }
 
 /// The part of the page about one path.

@@ -13,13 +13,14 @@ use crate::branches::{Branch, Branches, Count};
 use crate::budget::{self, Budget};
 use crate::dir::Listing;
 use crate::fault::{Fault, Result};
-use crate::file;
+use crate::graph::{Event, Graph, Source, What};
 use crate::history::History;
 use crate::locks::{Locks, reason, since};
 use crate::reply::Reply;
 use crate::revision::Seen;
-use crate::search::{Hits, TextHit};
+use crate::search::{ChangeHit, Hits, PropertyHit, TextHit};
 use crate::view::{Change, Found};
+use crate::{compare, file, revision};
 
 const DESCRIPTION: &str = include_str!("openapi.json");
 
@@ -32,8 +33,11 @@ pub(crate) fn reply(request: &Request<'_>) -> Result<Reply> {
         Kind::Revision(revision) => of_revision(&Seen::read(request, revision)?),
         Kind::Locks => locks(&Locks::read(request)?),
         Kind::Branches => branches(&Branches::read(request)?),
+        Kind::Differences(revision) => revision::differences(request, revision)?,
+        Kind::Compare => compare::value(request)?,
+        Kind::Graph => graph(&Graph::read(request)?),
         Kind::Search => found(&Hits::read(request)?),
-        Kind::Home | Kind::Compare | Kind::Feed | Kind::Archive(_) | Kind::Style => {
+        Kind::Home | Kind::Feed | Kind::Archive(_) | Kind::Style | Kind::SignIn => {
             return Err(Fault::Missing);
         }
     };
@@ -149,8 +153,23 @@ fn found(hits: &Hits) -> Value {
             "path": hit.path.as_str(), "lines": hit.lines.iter().map(line).collect::<Vec<_>>(),
         })
     };
+    let property = |hit: &PropertyHit| {
+        json!({
+            "path": hit.path.as_str(), "kind": if hit.is_dir { "directory" } else { "file" }, "lines": hit.lines,
+        })
+    };
+    let changed = |hit: &ChangeHit| {
+        let line = |(is_added, line): &(bool, String)| json!({ "kind": if *is_added { "added" } else { "deleted" }, "text": line });
+        json!({
+            "path": hit.path.as_str(), "revision": hit.change.revision.0,
+            "lines": hit.lines.iter().map(line).collect::<Vec<_>>(),
+        })
+    };
     json!({
         "index": hits.complete_to.map(|revision| revision.0), "complete": hits.is_whole,
+        "history": hits.history.map(|revision| revision.0),
+        "properties": hits.properties.iter().map(property).collect::<Vec<_>>(),
+        "changes": hits.changes.iter().map(changed).collect::<Vec<_>>(),
         "paths": hits.paths.iter().map(path).collect::<Vec<_>>(),
         "revisions": hits.revisions.iter().map(change).collect::<Vec<_>>(),
         "texts": hits.texts.iter().map(text).collect::<Vec<_>>(),
@@ -174,6 +193,28 @@ fn branches(read: &Branches) -> Value {
         "path": read.found.path.as_str(), "revision": read.found.revision.0, "more": read.are_more,
         "branches": read.branches.iter().map(one).collect::<Vec<_>>(),
         "tags": read.tags.iter().map(one).collect::<Vec<_>>(),
+    })
+}
+
+fn graph(read: &Graph) -> Value {
+    let source = |source: &Source| json!({ "path": source.path.as_str(), "first": source.first.0, "last": source.last.0 });
+    let event = |event: &Event| {
+        let (action, sources) = match &event.what {
+            What::Copied(from) => ("copied", from.iter().map(source).collect()),
+            What::Merged(from) => ("merged", from.iter().map(source).collect()),
+            What::Changed => ("changed", Vec::new()),
+        };
+        json!({
+            "revision": event.change.revision.0, "author": event.change.author, "date": event.change.date,
+            "branch": read.lanes.get(event.lane).map(|path| path.as_str()), "action": action, "from": sources,
+        })
+    };
+    json!({
+        "path": read.found.path.as_str(), "revision": read.found.revision.0,
+        "branches": read.lanes.iter().map(|path| path.as_str()).collect::<Vec<_>>(),
+        "events": read.events.iter().map(event).collect::<Vec<_>>(),
+        "older": read.older.map(|revision| revision.0), "page": read.page, "pages": read.pages,
+        "complete": read.is_whole,
     })
 }
 

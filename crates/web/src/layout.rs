@@ -66,6 +66,7 @@ pub(crate) fn reply(
                 @if !is_index { meta name="robots" content="noindex,nofollow"; }
                 title { (text::shown(title)) " · " (text::shown(request.name)) }
                 link rel="stylesheet" href=(links.style());
+                link rel="icon" type="image/svg+xml" href=(links.icon());
                 link rel="alternate" type="application/atom+xml" href=(links.feed(subject.path));
             }
             body {

@@ -20,6 +20,7 @@ mod dir;
 mod fault;
 mod feed;
 mod file;
+mod graph;
 mod highlight;
 mod history;
 mod json;
@@ -53,7 +54,7 @@ pub use fault::{Fault, Result};
 pub use links::Links;
 pub use locks::Breaks;
 pub use reply::Reply;
-pub use search::{Hits, TextHit};
+pub use search::{ChangeHit, Hits, PropertyHit, TextHit};
 pub use text::size;
 pub use times::{full as full_date, rounded_age, seconds};
 pub use view::{Change, View};
@@ -117,7 +118,10 @@ pub fn answer(request: &Request<'_>) -> Result<Reply> {
         Kind::Search => search_page::page(request),
         Kind::Locks => locks::page(request),
         Kind::Branches => branches::page(request),
-        Kind::Archive(_) | Kind::Description => Err(Fault::Missing),
+        Kind::Graph => graph::page(request),
+        Kind::Archive(_) | Kind::Differences(_) | Kind::SignIn | Kind::Description => {
+            Err(Fault::Missing)
+        }
     }
 }
 

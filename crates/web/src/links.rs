@@ -55,6 +55,23 @@ impl Links {
         format!("{}/style/{}", self.pages, style::name())
     }
 
+    pub(crate) fn icon(&self) -> String {
+        format!("{}/style/{}", self.pages, style::icon_name())
+    }
+
+    /// Where a browser is asked for a password, and sent back to a path with its query.
+    #[must_use]
+    pub fn sign_in(&self, path: &str, query: Option<&str>) -> String {
+        let query = query.map_or(String::new(), |query| format!("?{query}"));
+        format!("{}/signin?to={}", self.pages, field(&format!("{path}{query}")))
+    }
+
+    /// Whether a path of the server is that of the repository, or below it.
+    #[must_use]
+    pub fn are_of(&self, path: &str) -> bool {
+        path.strip_prefix(&self.root).is_some_and(|below| below.starts_with('/'))
+    }
+
     /// A page of a kind about a path, found in a revision.
     pub(crate) fn page(&self, kind: &str, path: &FsPath, peg: Option<Revnum>) -> String {
         let query = peg.map_or(String::new(), |peg| format!("?p={peg}"));

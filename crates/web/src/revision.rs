@@ -1,11 +1,14 @@
 //! The page of a revision: its message, the paths that it changed, the differences of their texts and properties.
 
+use std::sync::Arc;
+
 use maud::{Markup, html};
 use sapwood_core::paths::FsPathBuf;
 use sapwood_core::props::names;
 use sapwood_core::{FsPath, NodeKind, PropList, Revnum, SvnResult};
 use sapwood_fs::Node;
 use sapwood_repos::LogRevision;
+use serde_json::{Value, json};
 
 use crate::Request;
 use crate::budget::{self, Budget};
@@ -26,6 +29,13 @@ pub(crate) struct Changed {
     text: bool,
     props: bool,
     pub(crate) copy_from: Option<(FsPathBuf, Revnum)>,
+}
+
+impl Changed {
+    /// Whether there may be differences that are shown: of what was deleted there are none.
+    fn has_delta(&self) -> bool {
+        self.action != 'D' && (self.text || self.props)
+    }
 }
 
 /// A revision as it may be seen.
@@ -197,8 +207,7 @@ fn deltas(request: &Request<'_>, seen: &Seen, budget: &Budget) -> Result<Markup>
     let Some(before) = seen.change.revision.prev() else { return Ok(html! {}) };
     let mut blocks = Vec::new();
     let mut is_cut = false;
-    let changed = |change: &&Changed| change.action != 'D' && (change.text || change.props);
-    for change in seen.paths.iter().filter(changed) {
+    for change in seen.paths.iter().filter(|change| change.has_delta()) {
         if blocks.len() == budget::DELTAS || budget.is_used() {
             is_cut = true;
             break;
@@ -227,6 +236,61 @@ fn pictures(request: &Request<'_>, old: Option<&Node>, new: &Found) -> Result<Op
     pictures::compared(request.links, before.as_ref(), Some(&after))
 }
 
+/// What differs at one path.
+struct Delta {
+    old: Option<Node>,
+    old_props: Arc<PropList>,
+    new_props: Arc<PropList>,
+    has_text: bool,
+}
+
+impl Delta {
+    fn read(request: &Request<'_>, change: &Changed, found: &Found) -> Result<Option<Self>> {
+        let is_new = matches!(change.action, 'A' | 'R') && change.copy_from.is_none();
+        let old = if is_new { None } else { request.view.before(found)? };
+        let old_props = match &old {
+            Some(old) => old.props()?,
+            None => Arc::new(PropList::new()),
+        };
+        let new_props = found.node.props()?;
+        let has_text = found.node.kind() == NodeKind::File
+            && match &old {
+                Some(old) => change.text && old.contents_differ(&found.node)?,
+                None => true,
+            };
+        let is_some = has_text || old_props != new_props;
+        Ok(is_some.then_some(Self { old, old_props, new_props, has_text }))
+    }
+}
+
+/// The differences that a revision made, as a value.
+pub(crate) fn differences(request: &Request<'_>, revision: Revnum) -> Result<Value> {
+    let (seen, budget) = (Seen::read(request, revision)?, Budget::new());
+    let (mut files, mut is_whole) = (Vec::new(), seen.more == 0);
+    for change in seen.paths.iter().filter(|change| change.has_delta()) {
+        if files.len() == budget::DELTAS || budget.is_used() {
+            is_whole = false;
+            break;
+        }
+        let found = request.view.find(&change.path, Some(revision), None)?;
+        let Some(delta) = Delta::read(request, change, &found)? else { continue };
+        let text = match delta.has_text {
+            true => {
+                let (old, manner) = (delta.old.as_ref(), Manner::of(request));
+                delta::values::text(old, Some(&found.node), manner, &budget)?
+            }
+            false => Value::Null,
+        };
+        let before =
+            delta.old.as_ref().map(|old| request.view.place_of(old, &found)).transpose()?;
+        let before = before.as_ref().map(|(path, at)| (&**path, *at));
+        let props = delta::values::properties(&delta.old_props, &delta.new_props);
+        let (_, action) = action(change.action);
+        files.push(delta::values::file(&found.path, action, change.is_dir, before, props, text));
+    }
+    Ok(json!({ "revision": revision.0, "files": files, "complete": is_whole }))
+}
+
 /// The differences at one path.
 fn of_path(
     request: &Request<'_>,
@@ -235,23 +299,10 @@ fn of_path(
     before: Revnum,
     budget: &Budget,
 ) -> Result<Option<Markup>> {
-    let is_new = matches!(change.action, 'A' | 'R') && change.copy_from.is_none();
-    let old = if is_new { None } else { request.view.before(found)? };
-    let old_props = match &old {
-        Some(old) => old.props()?,
-        None => std::sync::Arc::new(PropList::new()),
-    };
-    let new_props = found.node.props()?;
+    let Some(delta) = Delta::read(request, change, found)? else { return Ok(None) };
+    let Delta { old, old_props, new_props, has_text } = delta;
     let props = delta::properties(&old_props, &new_props);
     let is_file = found.node.kind() == NodeKind::File;
-    let has_text = is_file
-        && match &old {
-            Some(old) => change.text && old.contents_differ(&found.node)?,
-            None => true,
-        };
-    if !has_text && old_props == new_props {
-        return Ok(None);
-    }
     let pictures = if has_text { pictures(request, old.as_ref(), found)? } else { None };
     let text = if has_text {
         delta::files(old.as_ref(), Some(&found.node), &found.path, Manner::of(request), budget)?

@@ -8,7 +8,7 @@ use std::ops::ControlFlow;
 use sapwood_core::exact::Exact as _;
 use sapwood_core::paths::FsPathBuf;
 use sapwood_core::{FsPath, NodeKind, Revnum, len64};
-use sapwood_search::{Candidates, Index, PathCandidate, Query};
+use sapwood_search::{Candidates, ChangedFile, Index, PathCandidate, Query, Scope};
 
 use crate::Request;
 use crate::address::Section;
@@ -26,6 +26,30 @@ pub struct TextHit {
     pub lines: Vec<(u64, String)>,
 }
 
+/// A file or directory whose properties have the words.
+#[derive(Debug)]
+pub struct PropertyHit {
+    /// Where they are.
+    pub path: FsPathBuf,
+    /// Whether it is a directory.
+    pub is_dir: bool,
+    /// The first lines that have one of them, each with the name of its property.
+    pub lines: Vec<String>,
+}
+
+/// A file in whose lines that a revision added or removed the words are.
+#[derive(Debug)]
+pub struct ChangeHit {
+    /// The file.
+    pub path: FsPathBuf,
+    /// Whether the revision deleted it.
+    pub is_deleted: bool,
+    /// The revision.
+    pub change: Change,
+    /// The first lines that have one of them, and whether each was added.
+    pub lines: Vec<(bool, String)>,
+}
+
 /// What was found.
 #[derive(Debug, Default)]
 pub struct Hits {
@@ -35,12 +59,18 @@ pub struct Hits {
     pub revisions: Vec<Change>,
     /// Files whose texts have them.
     pub texts: Vec<TextHit>,
+    /// What has properties that have them.
+    pub properties: Vec<PropertyHit>,
+    /// Files that revisions changed, the youngest first, whose lines have them.
+    pub changes: Vec<ChangeHit>,
     /// Where the next page of a section begins.
     pub next: Option<String>,
     /// Whether the time was enough.
     pub is_whole: bool,
     /// The revision up to which the index has everything.
     pub complete_to: Option<Revnum>,
+    /// The oldest revision whose changed lines it has.
+    pub history: Option<Revnum>,
 }
 
 /// One search, under way.
@@ -80,7 +110,8 @@ impl Hits {
             most: if section == Section::All { budget::FEW_HITS } else { budget::HITS },
             budget: Budget::new(),
         };
-        let mut hits = Self { complete_to: index.complete_to()?, ..Self::default() };
+        let (complete_to, history) = (index.complete_to()?, index.history()?);
+        let mut hits = Self { complete_to, history, ..Self::default() };
         let wants = |one: Section| section == one || section == Section::All;
         let (of_files, of_revisions) = (query.is_about_files(), query.is_about_revisions());
         if wants(Section::Paths) && !of_revisions {
@@ -92,6 +123,12 @@ impl Hits {
         if wants(Section::Texts) && !of_revisions && query.has_words() {
             search.texts(&mut hits)?;
         }
+        if wants(Section::Properties) && !of_revisions && query.has_words() {
+            search.properties(&mut hits)?;
+        }
+        if wants(Section::Changes) && query.has_words() {
+            search.changes(&mut hits)?;
+        }
         if section == Section::All {
             hits.next = None;
         }
@@ -102,7 +139,11 @@ impl Hits {
     /// Whether nothing was found.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.paths.is_empty() && self.revisions.is_empty() && self.texts.is_empty()
+        self.paths.is_empty()
+            && self.revisions.is_empty()
+            && self.texts.is_empty()
+            && self.properties.is_empty()
+            && self.changes.is_empty()
     }
 }
 
@@ -198,10 +239,143 @@ impl Search<'_> {
         }
         let numbered = whole.lines().enumerate();
         let lines = numbered.filter(|(_, line)| query.is_on_line(line)).take(budget::HIT_LINES);
-        let lines = lines.map(|(at, line)| {
-            let shown = text::shown(line.trim()).into_owned();
-            (len64(at.plus(1)), text::cut(shown, budget::HIT_LINE).0)
-        });
+        let lines = lines.map(|(at, line)| (len64(at.plus(1)), shown(line)));
         Ok(Some(TextHit { path: found.path, lines: lines.collect() }))
     }
+
+    fn properties(&self, hits: &mut Hits) -> Result<()> {
+        let after = self.after.map(FsPathBuf::canonicalize);
+        let mut take = |path: FsPathBuf| -> Result<ControlFlow<()>> {
+            if self.budget.is_over() {
+                return Ok(ControlFlow::Break(()));
+            }
+            let Some(hit) = self.property(&path)? else { return Ok(ControlFlow::Continue(())) };
+            if hits.properties.len() == self.most {
+                hits.next = hits.properties.last().map(|last| last.path.as_str().to_owned());
+                return Ok(ControlFlow::Break(()));
+            }
+            hits.properties.push(hit);
+            Ok(ControlFlow::Continue(()))
+        };
+        self.candidates.properties(after.as_deref(), &mut take)
+    }
+
+    /// What is at a path, if its properties have all words.
+    fn property(&self, path: &FsPath) -> Result<Option<PropertyHit>> {
+        let Some(found) = there(self.view.find(path, None, None))? else { return Ok(None) };
+        let whole = sapwood_search::of_properties(&*found.node.props()?);
+        let query = self.candidates.query;
+        if !query.is_in(&whole) {
+            return Ok(None);
+        }
+        let lines = whole.lines().filter(|line| query.is_on_line(line)).take(budget::HIT_LINES);
+        let lines = lines.map(shown).collect();
+        let is_dir = found.node.kind() == NodeKind::Dir;
+        Ok(Some(PropertyHit { path: found.path, is_dir, lines }))
+    }
+
+    /// Files that revisions changed, the last one of each revision first.
+    fn changes(&self, hits: &mut Hits) -> Result<()> {
+        let scope = self.candidates.index.scope()?;
+        let after = self.after.map(position).transpose()?;
+        let mut files = Listed { view: self.view, scope: &scope, known: None };
+        let up_to = match after {
+            Some((revision, position)) => {
+                Some((revision, sapwood_search::row_of(position, files.of(revision)?.len())))
+            }
+            None => None,
+        };
+        let mut last = None;
+        let mut take = |(revision, row): (Revnum, u64)| -> Result<ControlFlow<()>> {
+            if self.budget.is_over() {
+                return Ok(ControlFlow::Break(()));
+            }
+            let files = files.of(revision)?;
+            let change = there(self.view.change_in(revision))?;
+            let Some(change) = change.filter(|change| self.allows(change)) else {
+                return Ok(ControlFlow::Continue(()));
+            };
+            for position in sapwood_search::positions(row, files.len()).rev() {
+                let is_seen = after.is_some_and(|after| (revision, position) >= after);
+                let Some(Some(file)) = files.get(position).filter(|_| !is_seen) else { continue };
+                if self.budget.is_over() {
+                    return Ok(ControlFlow::Break(()));
+                }
+                let Some(hit) = self.changed(file, &change)? else { continue };
+                if hits.changes.len() == self.most {
+                    hits.next = last.take();
+                    return Ok(ControlFlow::Break(()));
+                }
+                hits.changes.push(hit);
+                last = Some(format!("{revision}:{position}"));
+            }
+            Ok(ControlFlow::Continue(()))
+        };
+        self.candidates.changes(up_to, &mut take)
+    }
+
+    fn allows(&self, change: &Change) -> bool {
+        let (author, date) = (change.author.as_deref(), change.date.as_deref());
+        self.candidates.query.allows_change(author, date)
+    }
+
+    /// A file, if the lines that a revision added and removed have all words.
+    fn changed(&self, file: &ChangedFile, change: &Change) -> Result<Option<ChangeHit>> {
+        let query = self.candidates.query;
+        if !query.allows_path(&file.path) {
+            return Ok(None);
+        }
+        let lines = there(self.view.changed_lines(file, change.revision))?;
+        let Some(lines) = lines.filter(|lines| query.is_in(&lines.text())) else { return Ok(None) };
+        let removed = lines.removed.iter().map(|line| (false, line));
+        let all = removed.chain(lines.added.iter().map(|line| (true, line)));
+        let found = all.filter(|(_, line)| query.is_on_line(line)).take(budget::HIT_LINES);
+        Ok(Some(ChangeHit {
+            path: file.path.clone(),
+            is_deleted: file.is_deleted,
+            change: change.clone(),
+            lines: found.map(|(is_added, line)| (is_added, shown(line))).collect(),
+        }))
+    }
+}
+
+/// The files of the revision that was asked for last: a large one has many rows.
+struct Listed<'a> {
+    view: &'a View<'a>,
+    scope: &'a Scope,
+    known: Option<(Revnum, Vec<Option<ChangedFile>>)>,
+}
+
+impl Listed<'_> {
+    fn of(&mut self, revision: Revnum) -> Result<&[Option<ChangedFile>]> {
+        if self.known.as_ref().is_none_or(|(known, _)| *known != revision) {
+            let files = there(self.view.changed_files(self.scope, revision))?;
+            self.known = Some((revision, files.unwrap_or_else(Vec::new)));
+        }
+        Ok(self.known.as_ref().map_or(&[], |(_, files)| files))
+    }
+}
+
+/// The revision and position where a page of changes ends.
+fn position(text: &str) -> Result<(Revnum, usize)> {
+    let parts = text.split_once(':');
+    let parsed = parts.and_then(|(revision, position)| {
+        Some((Revnum::parse(revision.as_bytes())?, position.parse().ok()?))
+    });
+    parsed.ok_or(Fault::Bad("There is no such number"))
+}
+
+/// What is there for this user, if anything.
+fn there<T>(found: Result<T>) -> Result<Option<T>> {
+    match found {
+        Ok(found) => Ok(Some(found)),
+        Err(Fault::Missing) => Ok(None),
+        Err(fault) => Err(fault),
+    }
+}
+
+/// A line as it is shown.
+fn shown(line: &str) -> String {
+    let shown = text::shown(line.trim()).into_owned();
+    text::cut(shown, budget::HIT_LINE).0
 }

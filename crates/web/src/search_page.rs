@@ -8,7 +8,7 @@ use crate::address::Section;
 use crate::fault::{Fault, Result};
 use crate::layout::{self, Subject, Tab};
 use crate::reply::Reply;
-use crate::search::{Hits, TextHit};
+use crate::search::{ChangeHit, Hits, PropertyHit, TextHit};
 use crate::view::Change;
 use crate::{text, times, words};
 
@@ -47,6 +47,8 @@ fn form(request: &Request<'_>, asked: &str) -> Markup {
         (Section::Paths, words::PATHS),
         (Section::Revisions, words::REVISIONS),
         (Section::Texts, words::TEXTS),
+        (Section::Properties, words::PROPERTIES),
+        (Section::Changes, words::CHANGES),
     ];
     html! {
         form.search role="search" action=(request.links.search_form()) {
@@ -96,6 +98,17 @@ fn found(request: &Request<'_>, asked: &str, hits: &Hits) -> Markup {
             @for hit in &hits.texts { (file(request, hit)) }
             (more(Section::Texts, hits.texts.len() == few))
         }
+        @if !hits.properties.is_empty() {
+            h2 { (words::PROPERTIES) }
+            @for hit in &hits.properties { (properties(request, hit)) }
+            (more(Section::Properties, hits.properties.len() == few))
+        }
+        @if !hits.changes.is_empty() {
+            h2 { (words::CHANGES) }
+            @for hit in &hits.changes { (changes(request, hit)) }
+            (more(Section::Changes, hits.changes.len() == few))
+        }
+        @if section == Section::Changes { (layout::note(&words::history_from(hits.history))) }
         @if !hits.is_whole { (layout::note(words::SEARCH_ENDS)) }
         @if let Some(next) = &hits.next {
             nav.pages {
@@ -128,6 +141,44 @@ fn file(request: &Request<'_>, hit: &TextHit) -> Markup {
             @for (number, line) in &hit.lines {
                 div.line {
                     a.dim href=(line_link(&link, *number)) { (number) } " " code { bdi { (line) } }
+                }
+            }
+        }
+    }
+}
+
+fn properties(request: &Request<'_>, hit: &PropertyHit) -> Markup {
+    html! {
+        section.hit {
+            h3 { a href=(request.links.tree(&hit.path, None)) {
+                bdi { (text::shown(hit.path.as_str())) } @if hit.is_dir { "/" }
+            } }
+            @for line in &hit.lines { div.line { code { bdi { (line) } } } }
+        }
+    }
+}
+
+/// A file that a revision changed, with the lines that were found.
+fn changes(request: &Request<'_>, hit: &ChangeHit) -> Markup {
+    let revision = hit.change.revision;
+    let at = if hit.is_deleted { revision.prev().unwrap_or(revision) } else { revision };
+    html! {
+        section.hit {
+            h3 {
+                a.rev rel="nofollow" href=(request.links.revision(revision)) { (words::revision(revision)) } " "
+                a rel="nofollow" href=(request.links.tree(&hit.path, Some(at))) { bdi { (text::shown(hit.path.as_str())) } }
+                @if hit.is_deleted { " " span.dim { (words::DELETED) } }
+            }
+            p.dim {
+                (layout::author(hit.change.author.as_deref())) " · "
+                (times::ago(hit.change.date.as_deref(), request.now)) " · "
+                (layout::first_line(hit.change.message.as_deref()))
+            }
+            @for (is_added, line) in &hit.lines {
+                div.line {
+                    span.sign { (if *is_added { "+" } else { "\u{2212}" }) } " "
+                    span.skip { (if *is_added { words::ADDED } else { words::DELETED }) }
+                    code { bdi { (line) } }
                 }
             }
         }

@@ -18,7 +18,9 @@ pub const SIGN_OUT: &str = "/-/sign-out";
 pub const SIGNED_OUT: &str = "/-/signed-out";
 /// Where members see how the server is.
 pub const STATUS: &str = "/-/status";
-/// Where the style sheet of these pages is.
+/// Where browsers look for the icon of what names none.
+pub const FAVICON: &str = "/favicon.ico";
+/// Where the style sheet and the icon of these pages are.
 const STYLE: &str = "/-/style/";
 
 /// Who looks at a page.
@@ -67,6 +69,7 @@ pub(crate) fn page(status: u16, title: &str, visitor: &Visitor, body: &Markup) -
                 meta name="robots" content="noindex,nofollow";
                 title { (title) " · " (words::MADE_BY) }
                 link rel="stylesheet" href={ (STYLE) (style::name()) };
+                link rel="icon" type="image/svg+xml" href=(icon());
             }
             body {
                 a.skip href="#main" { (words::SKIP) }
@@ -114,10 +117,22 @@ pub fn signed_out(there: Option<&str>, again: &str) -> Reply {
     page(200, words::SIGNED_OUT, &Visitor::default(), &body)
 }
 
-/// The style sheet, if a path is its address.
+/// The style sheet or the icon, if a path is its address.
 #[must_use]
 pub fn style_at(path: &str) -> Option<Reply> {
-    (path.strip_prefix(STYLE)? == style::name()).then(style::sheet)
+    style::named(path.strip_prefix(STYLE)?)
+}
+
+/// The address of the icon.
+#[must_use]
+pub fn icon() -> String {
+    format!("{STYLE}{}", style::icon_name())
+}
+
+/// The icon for browsers that ask for it by [`FAVICON`].
+#[must_use]
+pub fn favicon() -> Reply {
+    style::icon()
 }
 
 #[cfg(test)]
@@ -143,5 +158,6 @@ mod tests {
         );
         assert!(style_at(&format!("/-/style/{}", style::name())).is_some());
         assert!(style_at("/-/style/x.css").is_none() && style_at("/style").is_none());
+        assert!(style_at(&icon()).is_some() && reply.body.contains(&icon()));
     }
 }

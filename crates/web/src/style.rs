@@ -1,10 +1,11 @@
-//! The one style sheet. Its address holds a digest of it, so that browsers keep it for ever.
+//! The one style sheet, and the icon. Their addresses hold a digest of them, so that browsers keep them for ever.
 
 use crate::address::Address;
 use crate::fault::{Fault, Result};
 use crate::reply::Reply;
 
 const STYLE: &str = include_str!("style.css");
+const ICON: &str = include_str!("icon.svg");
 
 /// The digest of a text (FNV-1a, 64 bits): it only has to differ between versions of the program.
 const fn digest(text: &str) -> u64 {
@@ -19,23 +20,40 @@ const fn digest(text: &str) -> u64 {
 }
 
 const DIGEST: u64 = digest(STYLE);
+const DIGEST_OF_ICON: u64 = digest(ICON);
+/// The media type of the icon.
+const SVG: &str = "image/svg+xml";
 
 /// The name of the sheet.
 pub(crate) fn name() -> String {
     format!("{DIGEST:016x}.css")
 }
 
-pub(crate) fn reply(address: &Address) -> Result<Reply> {
-    if address.name() != name() {
-        return Err(Fault::Missing);
-    }
-    Ok(sheet())
+/// The name of the icon.
+pub(crate) fn icon_name() -> String {
+    format!("{DIGEST_OF_ICON:016x}.svg")
 }
 
-/// The sheet.
-pub(crate) fn sheet() -> Reply {
-    let reply = Reply::of("text/css; charset=utf-8", STYLE.to_owned());
-    reply.with("cache-control", "public, max-age=31536000, immutable")
+pub(crate) fn reply(address: &Address) -> Result<Reply> {
+    named(address.name()).ok_or(Fault::Missing)
+}
+
+/// What has this name.
+pub(crate) fn named(wanted: &str) -> Option<Reply> {
+    let for_ever =
+        |reply: Reply| reply.with("cache-control", "public, max-age=31536000, immutable");
+    match wanted {
+        _ if wanted == name() => {
+            Some(for_ever(Reply::of("text/css; charset=utf-8", STYLE.to_owned())))
+        }
+        _ if wanted == icon_name() => Some(for_ever(icon())),
+        _ => None,
+    }
+}
+
+/// The icon, under any name.
+pub(crate) fn icon() -> Reply {
+    Reply::of(SVG, ICON.to_owned()).with("cache-control", "public, max-age=86400")
 }
 
 #[cfg(test)]
@@ -47,5 +65,8 @@ mod tests {
         assert_ne!(digest("a{}"), digest("b{}"));
         assert_eq!(digest("a"), 0xaf63_dc4c_8601_ec8c);
         assert!(!STYLE.contains("url("), "the sheet asks for nothing else");
+        assert!(named(&name()).is_some_and(|sheet| sheet.body == STYLE));
+        assert!(named(&icon_name()).is_some_and(|icon| icon.body == ICON));
+        assert!(named("x.css").is_none() && !ICON.contains("script") && ICON.len() < 1_000);
     }
 }

@@ -17,14 +17,16 @@ pub(crate) fn of(request: &Request<'_>) -> Result<Option<String>> {
     static KEY: OnceLock<RandomState> = OnceLock::new();
     let Request { view, address, links, name, now, visitor, .. } = request;
     match address.kind() {
-        Kind::Home | Kind::Search | Kind::Style | Kind::Description => return Ok(None),
+        Kind::Home | Kind::Search | Kind::Style | Kind::SignIn | Kind::Description => {
+            return Ok(None);
+        }
         // They change without a revision.
         Kind::Locks => return view.find(address.path(), None, None).map(|_| None),
         _ => {}
     }
     let mut hasher = KEY.get_or_init(RandomState::new).build_hasher();
     match address.kind() {
-        Kind::Revision(revision) => {
+        Kind::Revision(revision) | Kind::Differences(revision) => {
             let props = view.revision_props(revision)?;
             props.iter().for_each(|pair| pair.hash(&mut hasher));
         }

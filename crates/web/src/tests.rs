@@ -16,8 +16,11 @@ use crate::site::Visitor;
 use crate::{Address, Fault, Links, Prefix, Reply, Request, View, words};
 
 mod archives;
+mod differences;
+mod graphs;
 mod merges;
 mod revisions;
+mod searches;
 
 /// Hides one path and what is below it.
 struct Hides(&'static str);
@@ -76,7 +79,9 @@ impl Place {
     /// Makes the search index of everything that is there now.
     fn search_index(&self) {
         let (scope, cancel) = (Scope::default(), CancelToken::new());
-        Index::up_to_date(self.folder.path(), &self.repository, &scope, &cancel).unwrap();
+        let mut index =
+            Index::up_to_date(self.folder.path(), &self.repository, &scope, &cancel).unwrap();
+        while index.older(&self.repository, &scope, &cancel).unwrap() {}
     }
 
     fn ask(&self, access: &dyn PathAuthorizer, rest: &str) -> Result<Reply, Fault> {
@@ -139,8 +144,10 @@ fn text(txn: &mut sapwood_fs::txn::Txn, path: &str, contents: &str) {
 }
 
 /// Every kind of page, about the whole of the repository.
-const PAGES: [&str; 16] = [
+const PAGES: [&str; 18] = [
+    "/search?q=one&in=changes",
     "/locks/",
+    "/graph/",
     "/branches/",
     "/search?q=one",
     "/tree/",
@@ -159,7 +166,12 @@ const PAGES: [&str; 16] = [
 ];
 
 /// The same as JSON, with the names of their schemas.
-const VALUES: [(&str, &str); 10] = [
+const VALUES: [(&str, &str); 15] = [
+    ("/api/v1/graph/", "Graph"),
+    ("/api/v1/diff/2", "RevisionDifferences"),
+    ("/api/v1/diff/3", "RevisionDifferences"),
+    ("/api/v1/compare/?from=1", "Comparison"),
+    ("/api/v1/compare/trunk?from=1", "Comparison"),
     ("/api/v1/branches/", "Branches"),
     ("/api/v1/locks/", "Locks"),
     ("/api/v1/search?q=one", "Hits"),
@@ -303,6 +315,8 @@ fn what_may_not_be_read_is_not_there() {
                 | "/feed/"
                 | "/api/v1/tree/"
                 | "/api/v1/rev/3"
+                | "/api/v1/diff/3"
+                | "/api/v1/compare/?from=1"
         ) {
             assert!(open.contains("secret"), "{page} shows it to those who may see it");
         }
@@ -315,7 +329,10 @@ fn what_may_not_be_read_is_not_there() {
         "feed",
         "locks",
         "branches",
+        "graph",
         "api/v1/branches",
+        "api/v1/graph",
+        "api/v1/compare",
         "api/v1/tree",
         "api/v1/log",
         "api/v1/blame",
@@ -332,8 +349,10 @@ fn what_may_not_be_read_is_not_there() {
         }
     }
     for path in ["/secret", "/secret/plan", "/none"] {
-        let page = format!("/compare/trunk?with={path}&from=1");
-        assert!(matches!(place.ask(&rules, &page), Err(Fault::Missing)), "{page}");
+        for api in ["", "/api/v1"] {
+            let page = format!("{api}/compare/trunk?with={path}&from=1");
+            assert!(matches!(place.ask(&rules, &page), Err(Fault::Missing)), "{page}");
+        }
     }
     assert!(matches!(place.ask(&Everything, "/rev/99"), Err(Fault::Missing)));
 }
@@ -550,7 +569,7 @@ fn a_search_finds_what_may_be_seen_and_nothing_else() {
     // To one who may not read it, all of it answers as words that are nowhere.
     let nothing = page(&Hides("/secret"), "q=nowhere-at-all");
     for asked in ["plan", "secret", "another", "only+the", "hidden"] {
-        for section in ["all", "paths", "revisions", "texts"] {
+        for section in ["all", "paths", "revisions", "texts", "properties", "changes"] {
             let hidden = page(&Hides("/secret"), &format!("q={asked}&in={section}"));
             let none = page(&Hides("/secret"), &format!("q=nowhere-at-all&in={section}"));
             let plain = hidden.replace(&asked.replace('+', " "), "nowhere-at-all");
@@ -615,7 +634,7 @@ fn a_search_has_pages() {
         });
     }
     place.search_index();
-    for (section, key) in [("revisions", "revision"), ("texts", "path")] {
+    for (section, key) in [("revisions", "revision"), ("texts", "path"), ("changes", "path")] {
         let (mut seen, mut after) = (Vec::new(), String::new());
         loop {
             let asked = format!("/api/v1/search?q=needle&in={section}&after={after}");

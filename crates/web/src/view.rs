@@ -22,6 +22,7 @@ use sapwood_repos::{
     FileRevReceiver, FileRevsRequest, LogRequest, LogRevision, PathAuthorizer, Repository,
     SharedAuthorizer, TreeWalk,
 };
+use sapwood_search::{ChangedFile, ChangedLines, Scope};
 
 use crate::address::Address;
 use crate::budget;
@@ -208,6 +209,17 @@ impl<'a> View<'a> {
         Ok(change)
     }
 
+    /// A revision, as far as it may be seen.
+    pub(crate) fn change_in(&self, revision: Revnum) -> Result<Change> {
+        let props = self.revision_props(revision)?;
+        Ok(Change {
+            revision,
+            author: props.get(names::AUTHOR).map(|name| text::part_of(name, budget::NAME)),
+            date: props.get(names::DATE).and_then(date),
+            message: props.get(names::LOG).map(message),
+        })
+    }
+
     pub(crate) fn message(&self, revision: Revnum) -> Result<Option<String>> {
         let (repository, access) = (self.repository, self.access);
         let value = sapwood_repos::revision_prop(repository, revision, names::LOG, access)?;
@@ -349,6 +361,33 @@ impl<'a> View<'a> {
         }
     }
 
+    /// The files that a revision changed, by their positions in its list; those that may not be read have none.
+    pub(crate) fn changed_files(
+        &self,
+        scope: &Scope,
+        revision: Revnum,
+    ) -> Result<Vec<Option<ChangedFile>>> {
+        let files = sapwood_search::changed_files(self.repository, scope, revision, &self.cancel)?;
+        let seen = |file: ChangedFile| -> Result<Option<ChangedFile>> {
+            Ok(self.may_read(&file.path)?.then_some(file))
+        };
+        files.into_iter().map(seen).collect()
+    }
+
+    /// The lines of such a file that the revision added and removed, as far as both texts may be read.
+    pub(crate) fn changed_lines(
+        &self,
+        file: &ChangedFile,
+        revision: Revnum,
+    ) -> Result<ChangedLines> {
+        if file.is_deleted {
+            let old = self.find(&file.path, revision.prev(), None)?;
+            return Ok(ChangedLines::of(Some(&old.node), None)?);
+        }
+        let new = self.find(&file.path, Some(revision), None)?;
+        Ok(ChangedLines::of(self.before(&new)?.as_ref(), Some(&new.node))?)
+    }
+
     /// Where `before`, which is what [`View::before`] says of `found`, may be read.
     pub(crate) fn place_of(&self, before: &Node, found: &Found) -> Result<(FsPathBuf, Revnum)> {
         if let Some(created) = before.created_rev()
@@ -373,6 +412,12 @@ impl<'a> View<'a> {
             }
             _ => Ok(None),
         }
+    }
+
+    /// The revision that copied something to `path`: a folder above it may have been copied, and it with that.
+    pub(crate) fn born(&self, path: &FsPath, revision: Revnum) -> Result<Option<Revnum>> {
+        let root = self.repository.fs().revision_root(revision)?;
+        Ok(root.closest_copy(path)?.map(|(made, _)| made))
     }
 
     /// The revisions of the history of what was found that are younger than `since`, youngest first, and whether these are all:

@@ -70,6 +70,16 @@ pub const BRANCHES: &str = "Branches";
 pub const TAGS: &str = "Tags";
 pub const NO_BRANCHES: &str = "There is no folder branches or tags here.";
 pub const MORE_BRANCHES: &str = "There are more: they are in the folders.";
+pub const BRANCH: &str = "Branch";
+pub const GRAPH: &str = "Copies and merges";
+pub const GRAPH_HINT: &str = "Rings are copies, squares merges by mergeinfo, dots the last change of a branch. The table says the same.";
+pub const GRAPH_ENDS: &str =
+    "Some branches have more history than a page follows: older merges are missing.";
+pub const EVENT: &str = "What happened";
+pub const COPIED: &str = "made";
+pub const MERGED_FROM: &str = "merged from";
+pub const MORE_OF_BRANCHES: &str = "More branches";
+pub const PREVIOUS_BRANCHES: &str = "Branches before these";
 pub const AHEAD: &str = "Ahead";
 pub const BEHIND: &str = "Behind";
 pub const AHEAD_MORE: &str = "Revisions that were not merged into the trunk";
@@ -90,6 +100,7 @@ pub const EVERYWHERE: &str = "Everywhere";
 pub const PATHS: &str = "Names";
 pub const REVISIONS: &str = "Revisions";
 pub const TEXTS: &str = "Texts";
+pub const CHANGES: &str = "Added and removed lines";
 pub const NOTHING_FOUND: &str = "Nothing was found.";
 pub const MORE_HITS: &str = "More";
 pub const SEARCH_ENDS: &str =
@@ -208,6 +219,23 @@ pub const STALE_FORM: &str =
 #[must_use]
 pub fn revision(revision: Revnum) -> String {
     format!("r{revision}")
+}
+
+#[must_use]
+pub fn revisions(first: Revnum, last: Revnum) -> String {
+    if first == last { revision(first) } else { format!("r{first}\u{2013}r{last}") }
+}
+
+/// From which revision on changed lines can be found.
+#[must_use]
+pub fn history_from(revision: Option<Revnum>) -> String {
+    match revision {
+        Some(Revnum(0 | 1)) => "Lines of all revisions can be found.".to_owned(),
+        Some(revision) => {
+            format!("Lines can be found that were added or removed since r{revision}.")
+        }
+        None => "Added and removed lines are not in the search index yet.".to_owned(),
+    }
 }
 
 #[must_use]

@@ -48,6 +48,7 @@ impl SearchIndexer {
             commits: Arc::clone(&commits),
             report,
             failures: BTreeMap::new(),
+            unfinished: Vec::new(),
         };
         let thread = std::thread::Builder::new().name("search".to_owned()).spawn(|| work.run());
         let thread = thread.map_err(|e| SvnError::io(&e, "Can't begin to keep search indexes"))?;
@@ -71,6 +72,8 @@ struct Work {
     report: Arc<Report>,
     /// What was reported of which repository.
     failures: BTreeMap<PathBuf, String>,
+    /// Those whose indexes may lack older revisions.
+    unfinished: Vec<PathBuf>,
 }
 
 impl Work {
@@ -82,19 +85,41 @@ impl Work {
             }
             let pause = begun.elapsed().saturating_mul(PAUSE).max(ROUND);
             let now = Instant::now();
-            self.changed(now.checked_add(pause).unwrap_or(now));
+            let until = now.checked_add(pause).unwrap_or(now);
+            self.older(until);
+            self.changed(until);
         }
     }
 
     /// Looks at all repositories. A change that became known does not wait for the rest.
     fn round(&mut self) {
         let folders = self.server.get().sample().folders;
+        self.unfinished.clear();
         for repository in served_repositories::find(folders).into_keys().take(MOST) {
             self.changed(Instant::now());
             if self.commits.has_ended() {
                 return;
             }
             self.keep(&repository, &Edited::new());
+            self.unfinished.push(repository);
+        }
+    }
+
+    /// Adds what older revisions changed, as long as there is time. A change that becomes known does not wait for it.
+    fn older(&mut self, until: Instant) {
+        while let Some(repository) = self.unfinished.last().cloned() {
+            self.changed(Instant::now());
+            if self.commits.has_ended() || Instant::now() >= until {
+                return;
+            }
+            let server = self.server.get();
+            let Some(folder) = &server.settings.search_folder else { return };
+            let commits = Arc::clone(&self.commits);
+            let cancel = server.cancel.or_when(move || commits.has_ended());
+            // What fails here is reported by the next look at the repository.
+            if !older(&server, folder, &repository, &cancel).unwrap_or(false) {
+                self.unfinished.pop();
+            }
         }
     }
 
@@ -124,6 +149,23 @@ impl Work {
             }
         }
     }
+}
+
+/// Adds a step's worth of older revisions to an index that is there; `false` when nothing is left to do.
+fn older(
+    server: &ServerState,
+    folder: &Path,
+    path: &Path,
+    cancel: &CancelToken,
+) -> SvnResult<bool> {
+    let repository = Repository::open(path, &Caches::new(CACHE), &server.options)?;
+    let scope = Scope::without(server.settings.search_skip.clone());
+    let uuid = repository.fs().uuid().map_err(SvnError::from)?;
+    let mut index = Index::create(&Index::file(folder, path), &uuid, &scope)?;
+    if index.complete_to()?.is_none() {
+        return Ok(false);
+    }
+    Ok(index.older(&repository, &scope, cancel)?)
 }
 
 fn advance(

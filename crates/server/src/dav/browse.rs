@@ -11,7 +11,7 @@ use sapwood_core::{DirentFields, NodeKind, Revnum, uri};
 use sapwood_fs::{Node, Root};
 use sapwood_repos::Repository;
 use sapwood_repos::nodes::Entries;
-use sapwood_web::{full_date, size};
+use sapwood_web::{full_date, site, size};
 
 use super::admission;
 use super::authenticate::visitor;
@@ -52,6 +52,7 @@ pub(super) fn page(title: &str, body: &Markup) -> Markup {
                 meta charset="utf-8";
                 meta name="viewport" content="width=device-width,initial-scale=1";
                 title { (title) }
+                link rel="icon" type="image/svg+xml" href=(site::icon());
                 style { (PreEscaped(STYLE)) }
             }
             body { (body) footer { "Sapwood" } }
@@ -65,7 +66,7 @@ pub(super) fn send(exchange: &mut Exchange, page: Markup) {
     exchange.header("x-content-type-options", "nosniff");
     exchange.header(
         "content-security-policy",
-        "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'",
+        "default-src 'none'; style-src 'unsafe-inline'; img-src 'self'; frame-ancestors 'none'",
     );
     exchange.out().extend_from_slice(page.into_string().as_bytes());
 }

@@ -15,7 +15,7 @@ use super::lookup::{self, InRepository, LookupResult};
 use super::master::{Forward, ForwardFailure};
 use super::options::ALLOWED;
 use super::session::Session;
-use super::settings::{HttpSettings, Redirect};
+use super::settings::Redirect;
 use super::sign_in::SignIn;
 use super::sign_in::asking::Question;
 use super::sign_in::cookies;
@@ -207,6 +207,7 @@ fn answer(
         }
         None if top_page::write(shared, head, exchange) => Ok(Answer::Given),
         None if robots::write(head, exchange) => Ok(Answer::Given),
+        None if write_icon(head, exchange) => Ok(Answer::Given),
         None => Err(nowhere(Fail::no_repository())),
     }
 }
@@ -296,7 +297,7 @@ fn own_page(
     stage: Stage,
 ) -> Option<Result<Answer, (Fail, Asks)>> {
     exchange.is_private = shared.sign_in.is_some() && cookies::are_there(&head.headers);
-    if let Some(sheet) = own_style(shared, head) {
+    if let Some(sheet) = own_style(head) {
         web_reply::write(exchange, sheet);
         return Some(Ok(Answer::Given));
     }
@@ -312,11 +313,18 @@ fn own_page(
     token_pages::answer(shared, head, exchange, stage).map(|done| done.map(answered))
 }
 
-/// The style sheet of the server's own pages, where there are any, for a browser that asks for it.
-fn own_style(shared: &HttpState, head: &Head) -> Option<Reply> {
-    let HttpSettings { token_access, status_access, .. } = &shared.settings;
-    let are_some = shared.sign_in.is_some() || token_access.is_some() || status_access.is_some();
-    site::style_at(&head.path).filter(|_| are_some && head.looks() && !head.is_svn_client())
+/// The style sheet or the icon of the server's own pages, for a browser that asks for it.
+fn own_style(head: &Head) -> Option<Reply> {
+    site::style_at(&head.path).filter(|_| head.looks() && !head.is_svn_client())
+}
+
+/// Writes the icon, if a browser asks for that of the server. The caller has found no repository there.
+fn write_icon(head: &Head, exchange: &mut Exchange) -> bool {
+    let is_asked = head.path == site::FAVICON && head.looks() && !head.is_svn_client();
+    if is_asked {
+        web_reply::write(exchange, site::favicon());
+    }
+    is_asked
 }
 
 /// How far a page of the server is.

@@ -20,7 +20,8 @@ use super::fail::{DavResult, Fail};
 use super::lock_form::{self, Breaker};
 use super::own_form;
 use super::session::Session;
-use super::sign_in_pages::Done;
+use super::sign_in::path_of_ours;
+use super::sign_in_pages::{Done, lead};
 use super::stage::Stage;
 use super::web_reply;
 use crate::common::access::{Action, Decision, UserAccess};
@@ -140,14 +141,18 @@ fn must_read(session: &Session<'_>, path: &FsPath) -> DavResult {
 }
 
 /// Who looks at a page, for its line.
-fn visitor(session: &Session<'_>) -> Visitor {
+fn visitor(session: &Session<'_>, links: &Links) -> Visitor {
     let head = session.head;
     let sign_in = session.shared.sign_in.as_ref();
     let sign_in = sign_in.filter(|_| session.access.config().sign_in);
-    let user = session.access.principal();
+    let (user, query) = (session.access.principal(), head.query.as_deref());
+    let by_password = || links.sign_in(&head.path, query);
     Visitor {
         user: user.map(|user| user.name().to_owned()),
-        sign_in: sign_in.map(|sign_in| sign_in.link(&head.path, head.query.as_deref())),
+        sign_in: match sign_in {
+            Some(sign_in) => Some(sign_in.link(&head.path, query)),
+            None => (user.is_none() && session.can_authenticate()).then(by_password),
+        },
         can_sign_out: user.is_some_and(Principal::has_signed_in),
         has_tokens: user.is_some_and(|user| has_tokens(session, user)),
         has_status: user.is_some_and(|user| has_status(session, user)),
@@ -195,6 +200,9 @@ fn show(session: &Session<'_>, page: &Page, exchange: &mut Exchange) -> DavResul
     let rules = EachPath(&session.access);
     let view = View::new(&session.repository, &rules, &session.shared.server.cancel);
     let links = Links::new(&session.root, page.prefix).of_server(session.head.absolute(""));
+    if page.address.kind() == Kind::SignIn {
+        return sign_in(session, &links, page.address.query.to.as_deref(), exchange);
+    }
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_secs());
     let name = session.repository_name();
     let index = index_for(session, &page.address)?;
@@ -206,7 +214,7 @@ fn show(session: &Session<'_>, page: &Page, exchange: &mut Exchange) -> DavResul
         now: signed(now),
         has_search: session.shared.server.settings.search_folder.is_some(),
         index: index.as_ref(),
-        visitor: &visitor(session),
+        visitor: &visitor(session, &links),
         breaker: Some(&Breaker(session)),
     };
     note(session, &page.address).map_err(Fail::from)?;
@@ -228,6 +236,24 @@ fn show(session: &Session<'_>, page: &Page, exchange: &mut Exchange) -> DavResul
         exchange.not_before = end_of_step(begun).map(NotBefore);
     }
     web_reply::write(exchange, reply.map_err(web_reply::failed)?);
+    Ok(())
+}
+
+/// Asks a browser for a password, which it sends only where it was asked, and sends it back to a page of this repository.
+fn sign_in(
+    session: &Session<'_>,
+    links: &Links,
+    to: Option<&str>,
+    exchange: &mut Exchange,
+) -> DavResult {
+    if !session.can_authenticate() {
+        return Err(Fail::Missing);
+    }
+    if session.access.principal().is_none() {
+        return Err(Fail::AskWho);
+    }
+    let to = to.map(path_of_ours).filter(|to| links.are_of(to));
+    lead(exchange, &to.unwrap_or_else(|| links.start()));
     Ok(())
 }
 
@@ -270,13 +296,15 @@ fn note(session: &Session<'_>, address: &Address) -> Result<(), SvnError> {
         });
     };
     match address.kind() {
-        Kind::Home | Kind::Style | Kind::Description => {}
-        Kind::Tree | Kind::Compare | Kind::Branches => session.log_command(&Operation::List {
-            path,
-            revision,
-            depth: Depth::Immediates,
-            patterns: None,
-        }),
+        Kind::Home | Kind::Style | Kind::SignIn | Kind::Description => {}
+        Kind::Tree | Kind::Compare | Kind::Branches | Kind::Graph => {
+            session.log_command(&Operation::List {
+                path,
+                revision,
+                depth: Depth::Immediates,
+                patterns: None,
+            })
+        }
         Kind::Archive(_) => session.log_command(&Operation::List {
             path,
             revision,
@@ -288,7 +316,9 @@ fn note(session: &Session<'_>, address: &Address) -> Result<(), SvnError> {
         }
         Kind::Search => log(&[], revision, sapwood_core::Revnum::ZERO, false),
         Kind::Log | Kind::Feed => log(&[path], revision, sapwood_core::Revnum::ZERO, false),
-        Kind::Revision(revision) => log(&[], revision, revision, true),
+        Kind::Revision(revision) | Kind::Differences(revision) => {
+            log(&[], revision, revision, true)
+        }
         Kind::Blame => session.log_command(&Operation::GetFileRevs {
             path,
             start: Some(sapwood_core::Revnum::ZERO),

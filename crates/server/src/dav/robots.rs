@@ -12,6 +12,8 @@ Disallow: /*/-/blame/\n\
 Disallow: /*/-/compare/\n\
 Disallow: /*/-/feed/\n\
 Disallow: /*/-/branches/\n\
+Disallow: /*/-/graph/\n\
+Disallow: /*/-/signin\n\
 Disallow: /*/-/tar.gz/\n\
 Disallow: /*/-/zip/\n\
 Disallow: /*/-/api/\n\

@@ -241,7 +241,7 @@ impl Visit<'_> {
 }
 
 /// Sends a browser elsewhere, by a GET.
-fn lead(exchange: &mut Exchange, to: &str) {
+pub(super) fn lead(exchange: &mut Exchange, to: &str) {
     exchange.status(303);
     exchange.header("location", to);
     exchange.header("cache-control", "no-store");

@@ -4,6 +4,7 @@ mod colours;
 mod lines;
 mod marks;
 mod table;
+pub(crate) mod values;
 
 use maud::{Markup, html};
 use sapwood_core::exact::Exact as _;

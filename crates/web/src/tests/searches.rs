@@ -1,0 +1,104 @@
+//! Searches in what was ever there, and in properties.
+
+use super::*;
+
+fn found(place: &Place, access: &dyn PathAuthorizer, query: &str) -> Value {
+    let page = format!("/api/v1/search?q={query}");
+    serde_json::from_str(&place.body(access, &page)).unwrap()
+}
+
+/// The hits as `r2 /path -line +line`.
+fn changes(value: &Value) -> Vec<String> {
+    let hit = |hit: &Value| {
+        let lines = hit["lines"].as_array().unwrap().iter().map(|line| {
+            let sign = if line["kind"] == "added" { '+' } else { '-' };
+            format!(" {sign}{}", line["text"].as_str().unwrap())
+        });
+        let lines: String = lines.collect();
+        format!("r{} {}{lines}", hit["revision"], hit["path"].as_str().unwrap())
+    };
+    value["changes"].as_array().unwrap().iter().map(hit).collect()
+}
+
+#[test]
+fn lines_that_were_ever_there_are_found() {
+    let place = Place::new();
+    let at = |revision: u64| place.repository.fs().revision_root(Revnum(revision)).unwrap();
+    place.commit("gone", |txn| txn.delete(FsPath::trusted("/trunk/README.md")).unwrap());
+    place.commit("moved", |txn| {
+        txn.copy(&at(4), FsPath::trusted("/trunk/code.c"), FsPath::trusted("/trunk/b.c"), true)
+            .unwrap();
+        txn.delete(FsPath::trusted("/trunk/code.c")).unwrap();
+    });
+    place.search_index();
+    let of = |query: &str| changes(&found(&place, &Everything, &format!("{query}&in=changes")));
+    assert_eq!(of("two"), ["r2 /trunk/code.c -two", "r1 /trunk/code.c +two"]);
+    assert_eq!(of("Hello"), ["r4 /trunk/README.md -# Hello", "r1 /trunk/README.md +# Hello"]);
+    // A move adds no line and removes none.
+    assert_eq!(of("three"), ["r1 /trunk/code.c +three"]);
+    assert_eq!(of("two+rev:2"), ["r2 /trunk/code.c -two"]);
+    assert_eq!(of("plan+path:/secret+author:ada").len(), 2);
+    assert_eq!((of("two+author:bob").len(), of("two+ext:h").len()), (0, 0));
+    assert_eq!((of("re:%22thr%5Be%5D%2B%22").len(), of("nowhere-at-all").len()), (1, 0));
+    let page = place.body(&Everything, "/search?q=Hello&in=changes");
+    assert!(page.contains("href=\"/r/-/tree/trunk/README.md?p=3\""), "{page}");
+    assert!(page.contains("Lines of all revisions can be found."), "{page}");
+}
+
+/// Of a copy out of a hidden folder only the new text is found, and of what is hidden nothing.
+#[test]
+fn what_was_hidden_has_no_lines() {
+    let place = Place::new();
+    let old = place.repository.fs().revision_root(Revnum(3)).unwrap();
+    place.commit("published with a change", |txn| {
+        txn.copy(&old, FsPath::trusted("/secret"), FsPath::trusted("/open"), true).unwrap();
+        text(txn, "/open/plan", "the open plan\n");
+        txn.delete(FsPath::trusted("/secret/plan")).unwrap();
+    });
+    place.search_index();
+    let of = |access: &dyn PathAuthorizer, query: &str| {
+        changes(&found(&place, access, &format!("{query}&in=changes")))
+    };
+    let rules = Hides("/secret");
+    assert_eq!(of(&rules, "plan"), ["r4 /open/plan +the open plan"]);
+    assert_eq!(of(&rules, "another").len() + of(&rules, "hidden").len(), 0);
+    let all = of(&Everything, "another");
+    assert_eq!(all[0], "r4 /secret/plan -another plan");
+    assert_eq!((all.len(), &*all[1]), (3, "r4 /open/plan -another plan"));
+}
+
+#[test]
+fn properties_are_found_where_they_may_be_read() {
+    let place = Place::new();
+    place.commit("properties", |txn| {
+        let mut set = |path: &str, name: &str, value: &str| {
+            txn.change_prop(FsPath::trusted(path), name, Some(value.as_bytes())).unwrap();
+        };
+        set("/trunk", "svn:ignore", "*.o\nzebra\n");
+        set("/trunk/README.md", "striped", "<zebra>");
+        set("/secret/plan", "svn:ignore", "zebra");
+    });
+    place.commit("gone", |txn| {
+        txn.change_prop(FsPath::trusted("/trunk/README.md"), "striped", None).unwrap();
+    });
+    place.search_index();
+    let of = |access: &dyn PathAuthorizer, query: &str| -> Vec<(String, String)> {
+        let value = found(&place, access, &format!("{query}&in=properties"));
+        let hits = value["properties"].as_array().unwrap().iter();
+        let text = |value: &Value| value.as_str().unwrap().to_owned();
+        hits.map(|hit| (text(&hit["path"]), text(&hit["lines"][0]))).collect()
+    };
+    let trunk = ("/trunk".to_owned(), "svn:ignore: zebra".to_owned());
+    let secret = ("/secret/plan".to_owned(), "svn:ignore: zebra".to_owned());
+    let mut all = of(&Everything, "zebra");
+    all.sort_unstable();
+    assert_eq!(all, [secret, trunk.clone()]);
+    assert_eq!(of(&Hides("/secret"), "zebra"), std::slice::from_ref(&trunk));
+    assert_eq!(
+        of(&Everything, "striped+zebra").len() + of(&Everything, "ignore+zebra+path:/trunk").len(),
+        1
+    );
+    assert!(of(&Everything, "striped").is_empty());
+    let page = place.body(&Everything, "/search?q=onerror&in=properties");
+    assert!(page.contains(ESCAPED) && !page.contains(HOSTILE), "{page}");
+}
