@@ -6,7 +6,7 @@
 use sapwood_core::paths::FsPathBuf;
 use sapwood_core::{FsPath, Revnum, uri};
 
-use crate::archive;
+use crate::archive_form::ArchiveForm;
 use crate::fault::{Fault, Result};
 
 /// Where pages are, below the repository's URL.
@@ -60,7 +60,7 @@ pub enum Kind {
     /// `locks/PATH`: who has locked what is there.
     Locks,
     /// `tar.gz/PATH` and `zip/PATH`: all that is in a directory, as one file.
-    Archive(archive::Form),
+    Archive(ArchiveForm),
     /// `branches/PATH`: the branches and tags of a project.
     Branches,
     /// `graph/PATH`: their copies and merges.
@@ -214,8 +214,8 @@ impl Address {
             _ if form == Form::Json => return Ok(None),
             "" if below.is_empty() => Kind::Home,
             "feed" => Kind::Feed,
-            "tar.gz" => Kind::Archive(archive::Form::TarGz),
-            "zip" => Kind::Archive(archive::Form::Zip),
+            "tar.gz" => Kind::Archive(ArchiveForm::TarGz),
+            "zip" => Kind::Archive(ArchiveForm::Zip),
             "style" => Kind::Style,
             "signin" if below.is_empty() => Kind::SignIn,
             _ => return Ok(None),

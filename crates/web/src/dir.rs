@@ -6,12 +6,13 @@ use sapwood_core::{FsPath, NodeKind};
 use sapwood_fs::Node;
 
 use crate::Request;
+use crate::archive_form::ArchiveForm;
 use crate::budget::{self, Budget};
 use crate::fault::{Fault, Result};
 use crate::layout::{self, Subject, Tab};
 use crate::reply::Reply;
 use crate::view::{Change, Found, Name};
-use crate::{archive, file, markdown, text, times, words};
+use crate::{file, markdown, text, times, words};
 
 /// An entry with what its row shows.
 pub(crate) struct Row {
@@ -150,7 +151,7 @@ fn archives(request: &Request<'_>, found: &Found) -> Markup {
         div.actions {
             span {}
             (words::ARCHIVE) ":"
-            @for form in [archive::Form::TarGz, archive::Form::Zip] {
+            @for form in [ArchiveForm::TarGz, ArchiveForm::Zip] {
                 a.button rel="nofollow" download
                     href=(request.links.page(form.as_str(), &found.path, Some(found.revision))) {
                     "." (form.as_str())

@@ -9,6 +9,7 @@
 
 mod address;
 mod archive;
+mod archive_form;
 mod blame;
 mod branches;
 mod budget;

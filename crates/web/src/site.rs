@@ -5,7 +5,6 @@
 use maud::{DOCTYPE, Markup, html};
 
 use crate::reply::Reply;
-use crate::tokens::TOKENS;
 use crate::{style, text, words};
 
 /// Where a browser begins to sign in; `to` in its query is where it goes afterwards.
@@ -16,6 +15,8 @@ pub const SIGNED_IN: &str = "/-/signed-in";
 pub const SIGN_OUT: &str = "/-/sign-out";
 /// Where the provider sends browsers after signing out there.
 pub const SIGNED_OUT: &str = "/-/signed-out";
+/// Where the tokens of a user are.
+pub const TOKENS: &str = "/-/tokens";
 /// Where members see how the server is.
 pub const STATUS: &str = "/-/status";
 /// Where browsers look for the icon of what names none.

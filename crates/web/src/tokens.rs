@@ -3,11 +3,9 @@
 use maud::{Markup, html};
 
 use crate::reply::Reply;
-use crate::site::{self, Visitor};
+use crate::site::{self, TOKENS, Visitor};
 use crate::{text, times, words};
 
-/// Where it is.
-pub const TOKENS: &str = "/-/tokens";
 /// The days that the form offers.
 const DAYS: [u16; 4] = [30, 90, 180, 365];
 

@@ -10,8 +10,9 @@ use hyper::Method;
 use sapwood_accounts::{Accounts, AccountsFile, Error, Known, Token, TokenScope};
 use sapwood_core::date::Timestamp;
 use sapwood_core::{ErrorCode, SvnError};
+use sapwood_web::site::TOKENS;
 use sapwood_web::site::{self, Visitor};
-use sapwood_web::tokens::{self, Row, TOKENS, Tokens};
+use sapwood_web::tokens::{self, Row, Tokens};
 use sapwood_web::words;
 
 use super::authenticate::{self, Asks};

@@ -18,34 +18,9 @@ use sapwood_repos::{SharedAuthorizer, TreeWalk, committed_info};
 
 use crate::Request;
 use crate::address::Kind;
+use crate::archive_form::ArchiveForm;
 use crate::fault::{Fault, Result};
 use crate::{budget, times, words};
-
-/// The two forms.
-#[derive(Clone, Copy, Debug, Hash, PartialEq, Eq)]
-pub enum Form {
-    /// A tar archive, compressed by gzip.
-    TarGz,
-    /// A zip archive.
-    Zip,
-}
-
-impl Form {
-    /// As it stands in addresses, and at the end of the file's name.
-    pub(crate) const fn as_str(self) -> &'static str {
-        match self {
-            Self::TarGz => "tar.gz",
-            Self::Zip => "zip",
-        }
-    }
-
-    const fn media_type(self) -> &'static str {
-        match self {
-            Self::TarGz => "application/gzip",
-            Self::Zip => "application/zip",
-        }
-    }
-}
 
 /// What an entry is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -133,7 +108,7 @@ struct Open {
 
 /// An archive that is being made.
 pub struct Archive {
-    form: Form,
+    form: ArchiveForm,
     /// The name of the folder in it, and of its file.
     name: String,
     top: FsPathBuf,
@@ -173,8 +148,8 @@ pub fn archive(request: &Request<'_>, access: &SharedAuthorizer) -> Result<Optio
         fs: found.root.fs().clone(),
         walk: request.view.long_walk(&found, access)?,
         packer: match form {
-            Form::TarGz => Packer::TarGz(tar::Tar::new()),
-            Form::Zip => Packer::Zip(zip::Zip::new()),
+            ArchiveForm::TarGz => Packer::TarGz(tar::Tar::new()),
+            ArchiveForm::Zip => Packer::Zip(zip::Zip::new()),
         },
         open: None,
         first: Some(date),

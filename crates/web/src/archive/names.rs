@@ -4,12 +4,12 @@
 
 use sapwood_core::exact::Exact as _;
 
-use super::Form;
+use crate::archive_form::ArchiveForm;
 
 /// A name without what would be more than a name: control characters and `\` are percent-encoded, for Windows also `:` and
 /// an ending that it drops.
-pub(super) fn safe(name: &str, form: Form) -> String {
-    let for_windows = form == Form::Zip;
+pub(super) fn safe(name: &str, form: ArchiveForm) -> String {
+    let for_windows = form == ArchiveForm::Zip;
     let mut safe = String::with_capacity(name.len());
     let mut rest = name.chars();
     while let Some(c) = rest.next() {
@@ -67,12 +67,12 @@ mod tests {
             ("a%5Cb", "a%255Cb", "a%255Cb"),
         ] {
             assert_eq!(
-                (&*safe(name, Form::TarGz), &*safe(name, Form::Zip)),
+                (&*safe(name, ArchiveForm::TarGz), &*safe(name, ArchiveForm::Zip)),
                 (tar, zip),
                 "{name:?}"
             );
         }
-        assert_ne!(safe("a\\b", Form::Zip), safe("a%5Cb", Form::Zip));
+        assert_ne!(safe("a\\b", ArchiveForm::Zip), safe("a%5Cb", ArchiveForm::Zip));
     }
 
     #[test]
