@@ -211,7 +211,7 @@ def viewvc(checkout, folder):
     script = os.path.join(checkout, 'bin', 'standalone.py')
     child = subprocess.Popen(['/usr/bin/python3', script, '-r', f'{folder}/repos/repo', '-p', str(port)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     time.sleep(3)
-    top = f'http://127.0.0.1:{port}/viewvc'
+    top = f'http://127.0.0.1:{port}/viewvc/Development'
     for what, page in {
         f'directory of {IN_ONE_FOLDER:,} entries': '/trunk/big/',
         f'blame of a file with {CHANGES:,} changes': '/trunk/blamed.c?view=annotate',

@@ -263,7 +263,7 @@ impl Query {
                 "p" => parsed.peg = Some(number(value)?),
                 "r" => parsed.revision = Some(number(value)?),
                 "from" => parsed.from = Some(number(value)?),
-                "with" => parsed.with = Some(path(value.trim_start_matches('/'))?),
+                "with" => parsed.with = Some(canonical(&field(value)?)?),
                 "page" => parsed.page = Some(number(value)?.0),
                 "l" => parsed.lines = Some(lines(value)?),
                 "q" => parsed.words = Some(field(value)?),
@@ -310,12 +310,16 @@ fn field(value: &str) -> Result<String> {
 
 /// The canonical path of percent-encoded text.
 fn path(text: &str) -> Result<FsPathBuf> {
-    const BAD: Fault = Fault::Bad("The path is not UTF-8, or has a '..' or a NUL byte");
-    let path = uri::decode_utf8(text).ok_or(BAD)?;
+    canonical(&uri::decode_utf8(text).ok_or(BAD_PATH)?)
+}
+
+const BAD_PATH: Fault = Fault::Bad("The path is not UTF-8, or has a '..' or a NUL byte");
+
+fn canonical(path: &str) -> Result<FsPathBuf> {
     if path.contains('\0') || path.split('/').any(|part| part == "..") {
-        return Err(BAD);
+        return Err(BAD_PATH);
     }
-    Ok(FsPathBuf::canonicalize(&path))
+    Ok(FsPathBuf::canonicalize(path))
 }
 
 #[cfg(test)]

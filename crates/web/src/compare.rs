@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use maud::{Markup, html};
-use sapwood_core::{Exact as _, NodeKind, PropList, Revnum};
+use sapwood_core::{Exact as _, NodeKind, PropList};
 use sapwood_fs::Node;
 use serde_json::{Value, json};
 
@@ -19,14 +19,13 @@ use crate::{delta, text, words};
 
 pub(crate) fn page(request: &Request<'_>) -> Result<Reply> {
     let new = request.view.at(request.address)?;
-    let query = &request.address.query;
     let result = match older(request, &new)? {
         Some(old) => differences(request, &old, &new)?,
         None => layout::note(words::COMPARE_HINT),
     };
     let body = html! {
         h1 { (words::COMPARE) }
-        (form(request, &new, query.from))
+        (form(request, &new))
         (result)
     };
     Ok(layout::reply(request, words::COMPARE, Tab::Compare, &Subject::of(&new), &body))
@@ -71,11 +70,15 @@ fn value_of_pair(request: &Request<'_>, pair: &Pair<'_>, budget: &Budget) -> Res
     Ok(Some(delta::values::file(&pair.shown.path, action, is_dir, before, props, text)))
 }
 
-fn form(request: &Request<'_>, new: &Found, from: Option<Revnum>) -> Markup {
+fn form(request: &Request<'_>, new: &Found) -> Markup {
+    let query = &request.address.query;
+    let (from, with) = (query.from, query.with.as_deref());
     html! {
         form.compare action=(request.links.page("compare", &new.path, None)) {
             label { (words::OLDER_REVISION) " "
                 input name="from" inputmode="numeric" size="8" value=[from.map(|from| from.to_string())]; }
+            label { (words::OTHER_PATH) " "
+                input name="with" size="24" value=[with.map(|path| text::shown(path))]; }
             label { (words::REVISION) " "
                 input name="p" inputmode="numeric" size="8" value=(new.revision); }
             (Manner::of(request).fields())

@@ -129,7 +129,9 @@ pub const TOO_MANY_LINES: &str = "More differences than a page shows.";
 pub const TOO_LONG: &str =
     "The page ends here: the rest takes too long, or is too much for a page.";
 pub const OLDER_REVISION: &str = "Older revision";
-pub const COMPARE_HINT: &str = "Choose an older revision to compare with.";
+pub const OTHER_PATH: &str = "Another path";
+pub const COMPARE_HINT: &str =
+    "Choose an older revision, another path such as /branches/one, or both to compare with.";
 pub const BLAME_ENDS: &str =
     "Lines without a revision are older: the page ends before their revision was found.";
 pub const BLAME_MERGES_END: &str =

@@ -20,7 +20,7 @@ pub(super) fn look(repository: &Path, findings: &mut Findings) {
         if meta.uid() != owner.0 {
             foreign.push(path.clone());
         }
-        if !may_write(&path) {
+        if !is_fixed(&meta) && !may_write(&path) {
             closed.push(path);
         }
     }
@@ -69,6 +69,12 @@ fn modified(path: &Path) -> Option<SystemTime> {
     fs::metadata(path).ok()?.modified().ok()
 }
 
+/// Whether a file is one that no user may write: Subversion takes that right away from what never changes again, as `format` and the files of
+/// revisions.
+fn is_fixed(meta: &fs::Metadata) -> bool {
+    meta.is_file() && meta.permissions().mode() & 0o222 == 0
+}
+
 fn may_write(path: &Path) -> bool {
     rustix::fs::access(path, rustix::fs::Access::WRITE_OK).is_ok()
 }
@@ -88,5 +94,26 @@ fn secrets(repository: &Path, findings: &mut Findings) {
     if has_passwords && meta.permissions().mode() & 0o004 != 0 {
         let what = "every user of this machine can read the passwords in conf/passwd";
         findings.warning(what, format!("chmod o-r {}", shown(&path)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Not even its owner writes it, and commits do not need that.
+    #[test]
+    fn what_never_changes_again_need_not_be_writable() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("format");
+        fs::write(&file, "8\n").unwrap();
+        let is_fixed_with = |path: &Path, mode: u32| {
+            fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+            is_fixed(&fs::metadata(path).unwrap())
+        };
+        assert!(is_fixed_with(&file, 0o444));
+        assert!(!is_fixed_with(&file, 0o644) && !is_fixed_with(&file, 0o464));
+        assert!(!is_fixed_with(folder.path(), 0o555), "a folder that is closed takes no file");
+        fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
     }
 }

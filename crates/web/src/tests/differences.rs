@@ -58,6 +58,12 @@ fn two_places_are_compared() {
     let files = all["files"].as_array().unwrap();
     let of = |action: &str| files.iter().filter(|file| file["action"] == action).count();
     assert_eq!((of("added"), of("modified"), of("deleted")), (2, 1, 0), "{all}");
+    // A form sends spaces as '+'.
+    let page = place.body(&Everything, "/compare/trunk?from=&with=%2Fb&p=4");
+    assert!(page.contains("name=\"with\" size=\"24\" value=\"/b\"") && page.contains(words::ADDED));
+    assert!(matches!(place.ask(&Everything, "/compare/trunk?with=/a+b"), Err(Fault::Missing)));
+    let wrong = Address::parse("/compare/trunk", Some("with=/a/../b"));
+    assert!(matches!(wrong, Err(Fault::Bad(_))));
     let back = value(&place, &Everything, "/api/v1/compare/b?with=/trunk&w=1");
     assert_eq!(back["files"].as_array().unwrap().len(), 3);
     let wrong = place.ask(&Everything, "/api/v1/compare/trunk");
