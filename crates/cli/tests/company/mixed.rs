@@ -35,6 +35,7 @@ struct Counts {
     edits: AtomicU64,
     copies: AtomicU64,
     reads: AtomicU64,
+    misled: AtomicU64,
 }
 
 fn add(count: &AtomicU64) -> u64 {
@@ -87,10 +88,16 @@ impl Company {
     }
 
     /// Whether a server of the reference's says that it took the index of one file for that of another, or read a pack whose
-    /// end its own packer had not written: readers of FSX do, once, during a pack (docs/formats/fsx.md).
+    /// end its own packer had not written, or ended by an assertion about the numbers that it read: readers of FSX do, once,
+    /// during a pack (docs/formats/fsx.md).
     fn is_misled(&self, text: &str) -> bool {
         let without_end = text.contains("E200004") && text.contains(" footer");
-        self.kept == Kept::Fsx && (text.contains("E160054") || without_end)
+        let is_known = text.contains("E160054") || text.contains("E210002") || without_end;
+        let misled = self.kept == Kept::Fsx && is_known;
+        if misled {
+            add(&self.counts.misled);
+        }
+        misled
     }
 
     /// Each of both in turn.
