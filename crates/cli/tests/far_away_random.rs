@@ -67,7 +67,9 @@ impl Side {
 
     fn commit(&self, plan: Option<Plan>) -> Outcome {
         *self.proxy.plan.lock().unwrap() = plan;
-        let patience = "servers:global:http-timeout=1".to_owned();
+        // Only a reply that never comes is given up soon: on a busy machine one that does may take seconds.
+        let is_silent = matches!(plan, Some(Plan { fault: Fault::Silence, .. }));
+        let patience = format!("servers:global:http-timeout={}", if is_silent { 3 } else { 60 });
         let words = ["commit", "-q", "-m", "all", "WC/", "--config-option"].map(str::to_owned);
         let (code, said) = self.svn(&[&words[..], &[patience]].concat());
         let is_struck = self.proxy.plan.lock().unwrap().take().is_some_and(|plan| plan.done);
