@@ -34,6 +34,7 @@ mod serve;
 mod signals;
 mod similarity;
 mod status;
+mod store;
 mod supervisor;
 mod svn;
 mod svnadmin;
