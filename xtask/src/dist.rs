@@ -109,11 +109,19 @@ impl Machine {
             ("JEMALLOC_SYS_WITH_LG_PAGE".to_owned(), self.page.to_owned()),
         ]
         .map(|(name, value)| (name, OsString::from(value)));
-        let built =
-            cargo_for(&["build", "--profile", profile, "--target", self.triple], &environment);
+        let built = cargo_for(
+            &[&["build", "--target", self.triple], &options(profile)[..]].concat(),
+            &environment,
+        );
         let hint = format!("is the target there? rustup target add {}", self.triple);
         built.map_err(|error| format!("{error} ({hint})"))
     }
+}
+
+/// The profile of a build, and what only packages have: object stores of the protocol of S3, which take a minute to build.
+fn options(profile: &str) -> Vec<&str> {
+    let features: &[&str] = if profile == "dev" { &[] } else { &["--features", "sapwood-cli/s3"] };
+    [&["--profile", profile], features].concat()
 }
 
 /// Builds the program in a profile, for this machine or another one, and packs it.
@@ -121,7 +129,7 @@ pub(crate) fn build(profile: &str, machine: Option<Machine>) -> Result<Made, Str
     // As `cargo build --release` builds, without a package named: other features would be chosen for
     // its dependencies, and a third of them built again. What runs here makes the links and pages, also of a
     // program for another machine.
-    cargo(&["build", "--profile", profile])?;
+    cargo(&[&["build"], &options(profile)[..]].concat())?;
     let target = target()?;
     let folder = if profile == "dev" { "debug" } else { profile };
     let runs = target.join(folder).join("sapwood");

@@ -112,7 +112,7 @@ fn parsed(tree: &str) -> BTreeSet<Package> {
 
 /// The page of a package of ours: what is linked into the program, with the texts of the licences.
 pub(crate) fn page() -> Result<String, String> {
-    let packages = packages(&["--package=sapwood-cli"])?;
+    let packages = packages(&["--package=sapwood-cli", "--features=sapwood-cli/s3"])?;
     let metadata = cargo_output(&["metadata", "--format-version=1", "--locked"])?;
     let folders = folders(&metadata);
     let mut page = "The program contains these packages, under these licences.\n\n".to_owned();

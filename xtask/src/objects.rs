@@ -11,24 +11,25 @@ use crate::steps::ROOT;
 /// Where the gateway listens.
 const PORT: &str = "7490";
 
-/// Packages with tests that need a store, and the feature that they need.
-const TESTS: [(&str, &str); 1] = [("sapwood-objects-s3", "sapwood-objects-s3/s3")];
+/// Packages with tests that need a store, which have the feature `s3`, and the tests.
+const TESTS: [(&str, &str); 2] = [("sapwood-objects-s3", ""), ("sapwood-cli", "store::")];
 
 /// Lints, then tests, of what only builds with the feature have.
 pub(crate) fn objects() -> Result<(), String> {
     let folder = std::env::temp_dir().join(format!("sapwood-objects-{}", std::process::id()));
     let _ = fs::remove_dir_all(&folder);
-    let mut options = Vec::new();
-    for (package, feature) in TESTS {
-        options.extend(["--package", package, "--features", feature]);
-    }
-    let lints = ["clippy", "--all-targets"].iter().chain(&options).chain(&["--", "-D", "warnings"]);
-    run(Command::new("cargo").args(lints))?;
     // The store is started when the tests are built.
-    run(Command::new("cargo").args(["test", "--no-run"].iter().chain(&options)))?;
+    for (package, _) in TESTS {
+        let built = ["test", "--no-run", "--package", package, "--features", "s3"];
+        run(Command::new("cargo").args(built))?;
+        let lints = ["clippy", "--all-targets", "--package", package, "--features", "s3"];
+        run(Command::new("cargo").args(lints).args(["--", "-D", "warnings"]))?;
+    }
+    let commands = TESTS.map(|(package, tests)| {
+        format!("cargo test --package {package} --features s3 --test it -- {tests}")
+    });
     let mut tests = Command::new("tools/ceph.sh");
-    tests.arg(&folder).args([PORT, "cargo", "test"]).args(&options);
-    let tested = run(&mut tests);
+    let tested = run(tests.arg(&folder).args([PORT, "sh", "-c", &commands.join(" && ")]));
     let _ = fs::remove_dir_all(&folder);
     tested
 }

@@ -39,6 +39,7 @@ mod serve;
 mod signals;
 mod similarity;
 mod status;
+mod store;
 mod supervisor;
 mod svn;
 mod svnadmin;

@@ -70,6 +70,13 @@ pub(crate) static PROGRAMS: &[Program] = &[
         manual: Some(crate::convert::manual),
     },
     Program {
+        name: "store",
+        linked: false,
+        about: "bring repositories into object stores, and out of them",
+        run: crate::store::run,
+        manual: Some(crate::store::manual),
+    },
+    Program {
         name: "watch",
         linked: false,
         about: "watch working copies, so that 'svn status' need not look at every file",

@@ -38,6 +38,7 @@ targets! {
     accounts = "../../../fuzz/harness/accounts.rs";
     id_token = "../../../fuzz/harness/id_token.rs";
     backup_record = "../../../fuzz/harness/backup_record.rs";
+    repository_log = "../../../fuzz/harness/repository_log.rs";
     queue = "../../../fuzz/harness/queue.rs";
     rules = "../../../fuzz/harness/rules.rs";
     coloured_text = "../../../fuzz/harness/coloured_text.rs";

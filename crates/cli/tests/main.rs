@@ -79,6 +79,7 @@ mod sign_out;
 mod signals;
 mod soak;
 mod status_page;
+mod store;
 mod svn_accounts;
 mod svn_compare;
 mod svnadmin;

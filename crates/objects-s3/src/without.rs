@@ -1,5 +1,6 @@
 //! What stands for the store in builds without the feature.
 
+use std::fmt;
 use std::sync::Arc;
 
 use sapwood_objects::Store;
@@ -15,6 +16,12 @@ pub enum Connection {}
 /// A kind of request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, _: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {}
+    }
+}
 
 impl Connection {
     /// Says that this program has no such stores.

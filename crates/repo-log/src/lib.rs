@@ -3,7 +3,7 @@
 //! - [`entry`]: the bytes of an entry, `docs/formats/repository-log.md`;
 //! - [`State`]: what the entries so far say: where each revision is, which files the repository has;
 //! - [`RepositoryLog`]: reads the log to its end and adds to it; who loses a slot prepares again;
-//! - [`verify`]: the whole chain, and all that it names.
+//! - [`verify()`]: the whole chain, and all that it names.
 //!
 //! What a revision is, and what is in the files, is not known here: their bytes are kept as they are.
 //!

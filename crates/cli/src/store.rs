@@ -1,0 +1,175 @@
+//! `sapwood store`: repositories in object stores. What is done is in `sapwood_repo_transfer` and `sapwood_repo_log`; here are
+//! words, addresses and settings.
+//!
+//! The verbs have a program of their own: `import` and `export` are commands of `svn` that do something else, and
+//! `verify` and `info` are of `svnadmin`, on folders.
+
+mod settings;
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use sapwood_core::{SvnError, SvnResult};
+use sapwood_objects::{Folder, Store};
+use sapwood_objects_s3::{Address, Connection};
+use sapwood_repo_log::{Error, RepositoryLog, verify};
+use sapwood_repo_transfer::{export, import};
+
+use crate::command::{OptionSpec, Options, name, usage_error};
+use crate::manual::Manual;
+use crate::output::Output;
+use crate::signals;
+use crate::tool::Tool;
+
+const REQUESTS: OptionSpec =
+    OptionSpec::flag("requests", None, "print how many requests the store had, by kind");
+
+const OPTIONS: &[OptionSpec] = &[
+    REQUESTS,
+    name::QUIET.flag(Some('q'), "print only errors"),
+    name::HELP.flag(Some('h'), "print this"),
+    name::HELP_MARK.flag(Some('?'), "print this"),
+];
+
+const TEXT: &str = "\
+Keeps repositories in object stores. An ADDRESS is s3://BUCKET/PREFIX, or file:///FOLDER for a
+folder that holds objects in place of a bucket.
+
+  import FOLDER ADDRESS   bring a repository into a store: all of it, or what is new since the
+                          last time. FOLDER is only read, and may be in use
+  export ADDRESS FOLDER   write it to a folder, which programs of Subversion take as it is:
+                          byte for byte what was imported
+  verify ADDRESS          read its whole log, and all that the log names
+  info ADDRESS            say what it has
+
+A repository must be FSFS of format 8 ('svnadmin info' says it): 'sapwood convert' makes one. The
+cache of representations stays behind: 'svnadmin build-repcache' makes it anew. Before the first
+import a store is tried, and refused if it lets two writers create one object.
+
+Keys and settings of S3 come from where other programs have them: AWS_ACCESS_KEY_ID,
+AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN, AWS_REGION, AWS_ENDPOINT_URL_S3 or AWS_ENDPOINT_URL,
+AWS_CA_BUNDLE, AWS_VIRTUAL_HOSTED_STYLE_REQUEST (true or false), AWS_PROFILE with the files
+~/.aws/credentials and ~/.aws/config; else from the instance, the container or the web identity.
+";
+
+static TOOL: Tool = Tool {
+    name: "sapwood store",
+    arguments: "import|export|verify|info ...",
+    options: OPTIONS,
+    text: TEXT,
+    run: store,
+};
+
+/// The program's `main`.
+pub(crate) fn run(args: Vec<OsString>) -> ExitCode {
+    TOOL.main(args)
+}
+
+/// The manual page.
+pub(crate) fn manual() -> Manual {
+    TOOL.manual()
+}
+
+fn store(options: &Options, arguments: Vec<String>, out: &mut Output) -> SvnResult<ExitCode> {
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let cancel = signals::cancel_token();
+    let (opened, line) = match words.as_slice() {
+        ["import", folder, address] => {
+            let opened = Opened::at(address)?;
+            let log = import(Path::new(folder), Arc::clone(&opened.store), &cancel)?;
+            let line = summary(&log);
+            (opened, line)
+        }
+        ["export", address, folder] => {
+            let opened = Opened::at(address)?;
+            let log = export(Arc::clone(&opened.store), Path::new(folder), &cancel)?;
+            let line = summary(&log);
+            (opened, line)
+        }
+        ["verify", address] => {
+            let opened = Opened::at(address)?;
+            let read = verify(&opened.store)?;
+            let (entries, objects) = (read.entries, read.objects);
+            let line = format!("{address}: {entries} entries and {objects} objects are whole\n");
+            (opened, line)
+        }
+        ["info", address] => {
+            let opened = Opened::at(address)?;
+            let line = info(&opened.log()?);
+            (opened, line)
+        }
+        _ => return Ok(TOOL.wrong_usage("a verb with its arguments is needed")),
+    };
+    if !options.has(name::QUIET) {
+        out.text(&line)?;
+    }
+    if options.has(REQUESTS.name()) {
+        out.text(&opened.requests())?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// A store, and the connection to it where it has one.
+struct Opened {
+    store: Arc<dyn Store>,
+    connection: Option<Connection>,
+}
+
+impl Opened {
+    fn at(address: &str) -> SvnResult<Self> {
+        if Address::is_meant(address) {
+            let address = Address::parse(address)?;
+            let connection = Connection::open(&address, &settings::settings()?)?;
+            return Ok(Self { store: connection.store(&address), connection: Some(connection) });
+        }
+        let path = address.strip_prefix("file://").filter(|path| path.starts_with('/'));
+        let path = path.ok_or_else(|| {
+            usage_error(format!(
+                "'{address}' is no address of a store: s3://BUCKET/PREFIX and file:///FOLDER are"
+            ))
+        })?;
+        Ok(Self { store: Arc::new(Folder::new(&PathBuf::from(path))), connection: None })
+    }
+
+    fn log(&self) -> SvnResult<RepositoryLog> {
+        let log = RepositoryLog::open(Arc::clone(&self.store))?;
+        let address = sapwood_objects::Blobs::address(&*self.store);
+        log.ok_or_else(|| SvnError::from(Error::NotThere(address.into())))
+    }
+
+    /// What is printed of the requests to the store.
+    fn requests(&self) -> String {
+        let counts = self.connection.as_ref().map(Connection::requests);
+        let counts = counts.iter().flatten().map(|(kind, count)| format!(" {kind} {count}"));
+        format!("requests:{}\n", counts.collect::<String>())
+    }
+}
+
+/// The youngest revision, as people know it.
+fn youngest(log: &RepositoryLog) -> String {
+    match log.state().revisions.checked_sub(1) {
+        Some(youngest) => format!("r{youngest}"),
+        None => "no revision".to_owned(),
+    }
+}
+
+fn summary(log: &RepositoryLog) -> String {
+    format!("{}: {}, {} entries\n", log.address(), youngest(log), log.entries())
+}
+
+fn info(log: &RepositoryLog) -> String {
+    let state = log.state();
+    let lines = [
+        ("Address", log.address().to_owned()),
+        ("Repository", state.repository.to_string()),
+        ("Youngest", youngest(log)),
+        ("Packed shards", state.packs.len().to_string()),
+        ("Bytes of revisions", state.bytes().to_string()),
+        ("Files", state.files.len().to_string()),
+        ("Entries of the log", log.entries().to_string()),
+        ("Contents", state.contents().to_string()),
+    ];
+    lines.iter().map(|(name, value)| format!("{name}: {value}\n")).collect()
+}

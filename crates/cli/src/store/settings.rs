@@ -1,0 +1,70 @@
+//! Where settings of S3 are: the environment, and the files that other programs for it have.
+//!
+//! Invariant: keys are of one origin: those of the files count only where the environment has none.
+
+use std::path::PathBuf;
+
+use sapwood_core::SvnResult;
+use sapwood_core::config::{Case, Config};
+use sapwood_objects_s3::Settings;
+
+use crate::input;
+
+/// What variables of other programs for S3 begin with.
+const PREFIX: &str = "AWS_";
+/// Options of the file of credentials, and the variables that they stand for.
+const KEYS: [(&str, &str); 3] = [
+    ("aws_access_key_id", "AWS_ACCESS_KEY_ID"),
+    ("aws_secret_access_key", "AWS_SECRET_ACCESS_KEY"),
+    ("aws_session_token", "AWS_SESSION_TOKEN"),
+];
+/// The same of the file of settings.
+const SETTINGS: [(&str, &str); 3] = [
+    ("region", "AWS_REGION"),
+    ("endpoint_url", "AWS_ENDPOINT_URL"),
+    ("ca_bundle", "AWS_CA_BUNDLE"),
+];
+
+/// All settings, those of the environment last.
+pub(super) fn settings() -> SvnResult<Settings> {
+    let own = std::env::vars_os().filter_map(|(name, value)| {
+        let pair = (name.into_string().ok()?, value.into_string().ok()?);
+        pair.0.starts_with(PREFIX).then_some(pair)
+    });
+    let environment: Vec<(String, String)> = own.collect();
+    let get = |wanted: &str| {
+        let found = environment.iter().find(|(name, value)| name == wanted && !value.is_empty());
+        found.map(|(_, value)| value.clone())
+    };
+    let home = std::env::var_os("HOME").map(PathBuf::from);
+    let file = |variable: &str, usual: &str| {
+        let named = get(variable).map(PathBuf::from);
+        named.or_else(|| home.as_ref().map(|home| home.join(".aws").join(usual)))
+    };
+    let profile = get("AWS_PROFILE").unwrap_or_else(|| "default".to_owned());
+    let mut variables = Vec::new();
+    if get("AWS_ACCESS_KEY_ID").is_none() {
+        let credentials = file("AWS_SHARED_CREDENTIALS_FILE", "credentials");
+        variables.extend(of_file(credentials, std::slice::from_ref(&profile), &KEYS)?);
+    }
+    let sections = [format!("profile {profile}"), profile];
+    variables.extend(of_file(file("AWS_CONFIG_FILE", "config"), &sections, &SETTINGS)?);
+    variables.extend(environment);
+    Ok(Settings { variables })
+}
+
+/// What a file, which need not be there, says in the first of its sections that has an option.
+fn of_file(
+    path: Option<PathBuf>,
+    sections: &[String],
+    options: &[(&str, &str)],
+) -> SvnResult<Vec<(String, String)>> {
+    let Some(path) = path else { return Ok(Vec::new()) };
+    let Some(bytes) = input::contents_if_there(&path)? else { return Ok(Vec::new()) };
+    let config = Config::parse_file(&path.to_string_lossy(), &bytes, Case::default())?;
+    let found = options.iter().filter_map(|(option, variable)| {
+        let value = sections.iter().find_map(|section| config.get(section, option))?;
+        Some(((*variable).to_owned(), value.into_owned()))
+    });
+    Ok(found.collect())
+}

@@ -1,0 +1,128 @@
+//! `sapwood store`: repositories in stores, at the prompt.
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
+
+use std::fs;
+use std::path::Path;
+
+use sapwood_testkit::{Programs, Repository, Shape};
+
+/// Exit code, output and errors of a program of ours.
+fn ours(args: &[&str]) -> (i32, String, String) {
+    let output = Programs::ours().run("sapwood", args);
+    (output.code, output.stdout_text(), output.stderr_text())
+}
+
+fn text(path: &Path) -> &str {
+    path.to_str().unwrap()
+}
+
+#[test]
+fn in_and_out() {
+    let dir = tempfile::tempdir().unwrap();
+    let made = Repository::random(&Shape::new("1.10").shard(7), 11, 30);
+    let (one, two) = (dir.path().join("one"), dir.path().join("two"));
+    let (one, two) = (format!("file://{}", one.display()), format!("file://{}", two.display()));
+    let back = dir.path().join("back");
+    let (code, said, errors) = ours(&["store", "import", &made.arg(), &one]);
+    assert_eq!((code, errors.as_str()), (0, ""));
+    assert!(said.starts_with(&format!("{one}: r{}, ", made.history.youngest())), "{said}");
+    assert_eq!(ours(&["store", "import", &made.arg(), &one]), (0, said, String::new()));
+    assert_eq!(ours(&["store", "export", "-q", &one, text(&back)]).1, "");
+    Programs::reference().run("svnadmin", ["verify", "-q", text(&back)]).expect_success("verify");
+    let log = |path: &str| {
+        let url = format!("file://{path}");
+        Programs::reference().run("svn", ["log", "-v", &url]).stdout_text()
+    };
+    assert_eq!(log(text(&back)), log(&made.arg()));
+    assert_eq!(ours(&["store", "import", "-q", text(&back), &two]).0, 0);
+    let contents = |address: &str| {
+        let (code, said, _) = ours(&["store", "info", address]);
+        assert_eq!(code, 0);
+        said.lines().find(|line| line.starts_with("Contents: ")).unwrap().to_owned()
+    };
+    assert_eq!(contents(&one), contents(&two));
+    let (code, said, _) = ours(&["store", "verify", "--requests", &one]);
+    assert_eq!(code, 0);
+    assert!(said.contains(" are whole\nrequests:\n"), "{said}");
+}
+
+#[test]
+fn what_cannot_be_done_is_said() {
+    let dir = tempfile::tempdir().unwrap();
+    let empty = format!("file://{}", dir.path().join("empty").display());
+    let (code, _, error) = ours(&["store", "verify", &empty]);
+    assert_eq!(code, 1);
+    let expected = format!("sapwood store: E180000: There is no repository at '{empty}'\n");
+    assert_eq!(error, expected);
+    let (code, _, error) = ours(&["store", "info", "svn://host/repo"]);
+    assert_eq!(code, 1);
+    assert!(error.contains("s3://BUCKET/PREFIX and file:///FOLDER are"), "{error}");
+    let (code, _, error) = ours(&["store", "import", "x"]);
+    assert_eq!(code, 1);
+    assert!(error.contains("Type 'sapwood store --help' for usage."), "{error}");
+
+    let repo = dir.path().join("repo");
+    Programs::reference()
+        .run("svnadmin", ["create", text(&repo)])
+        .expect_success("svnadmin create");
+    let address = format!("file://{}", dir.path().join("store").display());
+    assert_eq!(ours(&["store", "import", "-q", text(&repo), &address]).0, 0);
+    // An entry is damaged: the store, the entry and what is wrong are named.
+    let entry = dir.path().join("store/log/0000000000000000");
+    let mut bytes = fs::read(&entry).unwrap();
+    bytes[100] ^= 1;
+    fs::write(&entry, bytes).unwrap();
+    let (code, _, error) = ours(&["store", "verify", &address]);
+    assert_eq!(code, 1);
+    let expected = format!(
+        "sapwood store: E160004: The repository '{address}' is damaged: entry 0 of its log has a wrong sum\n"
+    );
+    assert_eq!(error, expected);
+}
+
+#[cfg(not(feature = "s3"))]
+#[test]
+fn a_build_without_s3_says_so() {
+    let (code, _, error) = ours(&["store", "info", "s3://bucket/prefix"]);
+    assert_eq!(code, 1);
+    let expected = "sapwood store: E200007: Can't open 's3://bucket/prefix': this program was built without the \
+                    feature 's3'\n";
+    assert_eq!(error, expected);
+}
+
+/// `cargo xtask objects` runs it, beside a store.
+#[cfg(feature = "s3")]
+#[test]
+fn in_and_out_of_a_bucket() {
+    let endpoint = std::env::var("SAPWOOD_S3_ENDPOINT");
+    let endpoint = endpoint.expect("'cargo xtask objects' starts a store and says where it is");
+    let dir = tempfile::tempdir().unwrap();
+    let credentials = dir.path().join("credentials");
+    let keys = "[default]\naws_access_key_id = none\n[ceph]\naws_access_key_id = AK\naws_secret_access_key = SK\n";
+    fs::write(&credentials, keys).unwrap();
+    let run = |args: &[&str]| {
+        let mut command = Programs::ours().command("sapwood");
+        command
+            .args(["store", "--requests"])
+            .args(args)
+            .env("AWS_PROFILE", "ceph")
+            .env("AWS_SHARED_CREDENTIALS_FILE", &credentials)
+            .env("AWS_ENDPOINT_URL", &endpoint)
+            .env("AWS_REGION", "us-east-1");
+        sapwood_testkit::Output::of(&mut command).expect_success("sapwood store").stdout_text()
+    };
+    let made = Repository::random(&Shape::new("1.10").shard(7), 11, 30);
+    let name = format!("s3://sapwood/cli/{}", std::process::id());
+    let (back, again) = (dir.path().join("back"), dir.path().join("again"));
+    let said = run(&["import", &made.arg(), &name]);
+    assert!(said.starts_with(&format!("{name}: r{}, ", made.history.youngest())), "{said}");
+    assert!(said.contains("\nrequests: get ") && said.contains(" claim "), "{said}");
+    run(&["verify", &name]);
+    run(&["export", &name, text(&back)]);
+    Programs::reference().run("svnadmin", ["verify", "-q", text(&back)]).expect_success("verify");
+    let folder = format!("file://{}", again.display());
+    run(&["import", text(&back), &folder]);
+    let contents =
+        |said: String| said.lines().find(|line| line.starts_with("Contents: ")).unwrap().to_owned();
+    assert_eq!(contents(run(&["info", &name])), contents(run(&["info", &folder])));
+}
