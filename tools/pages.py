@@ -152,7 +152,7 @@ def benchmarks():
            plain("Convert: 13,800 revisions", "convert-short.tsv")]
     other = [plain("svnadmin", "admin.tsv"), plain("Commits", "commits.tsv"), plain("500 clients", "crowd.tsv"),
              plain("Logins by SASL and a tunnel beside svn:", "logins.tsv")]
-    service = [plain("Metrics: their share of a hot log", "metrics.tsv"), plain("A directory that hangs, and guessed passwords", "login-pressure.tsv")]
+    service = [plain("Web pages of a large repository", "web.tsv"), plain("Metrics: their share of a hot log", "metrics.tsv"), plain("A directory that hangs, and guessed passwords", "login-pressure.tsv")]
     http = [plain("Server's processor time, third time, s", "http-hot.tsv"),
             plain("The same of 25 November, by quick builds, with update, lists and blame", "http-hot-more.tsv"),
             plain("Server's processor time, new server, s", "http-new.tsv"),
