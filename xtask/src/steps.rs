@@ -201,7 +201,19 @@ pub(crate) fn cargo(args: &[&str]) -> Result<(), String> {
 /// As [`cargo`], with another folder for temporary files.
 fn cargo_with(args: &[&str], temporary: Option<&Path>) -> Result<(), String> {
     let folder = temporary.map(|folder| ("TMPDIR".to_owned(), folder.as_os_str().to_owned()));
-    cargo_for(args, &Vec::from_iter(folder))
+    let mut environment = Vec::from_iter(folder);
+    if std::env::var_os(TEST_THREADS).is_none() {
+        environment.push((TEST_THREADS.to_owned(), tests_at_a_time().to_string().into()));
+    }
+    cargo_for(args, &environment)
+}
+
+/// The variable by which nextest knows how many tests run at a time.
+const TEST_THREADS: &str = "NEXTEST_TEST_THREADS";
+
+/// Half as many again as there are processors: a quarter of the tests' time they wait for disks, peers and each other.
+fn tests_at_a_time() -> usize {
+    std::thread::available_parallelism().map_or(2, usize::from) * 3 / 2
 }
 
 /// As [`cargo`], with these variables in its environment.
