@@ -127,6 +127,13 @@ impl Links {
     }
 }
 
+/// An address with one more field in its query.
+pub(crate) fn with_field(mut address: String, field: &str) -> String {
+    address.push(if address.contains('?') { '&' } else { '?' });
+    address.push_str(field);
+    address
+}
+
 /// The value of a field in an address.
 pub(crate) fn field(text: &str) -> String {
     let mut escaped = String::new();

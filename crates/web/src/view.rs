@@ -436,11 +436,9 @@ impl<'a> View<'a> {
         Ok((changes.into_iter().map(|change| change.revision).collect(), is_whole))
     }
 
-    /// What was merged into a folder from `source`, by its own mergeinfo. What cannot be parsed has merged nothing, as for `svn`.
+    /// What was merged into a folder from `source`, by its own mergeinfo.
     pub(crate) fn merged_into(&self, target: &Found, source: &FsPath) -> Result<RangeList> {
-        let props = target.node.props()?;
-        let info = props.get(names::MERGEINFO).and_then(|value| Mergeinfo::parse(value).ok());
-        let ranges = info.and_then(|info| info.0.get(source.as_str()).cloned());
+        let ranges = mergeinfo(&target.node)?.and_then(|info| info.0.get(source.as_str()).cloned());
         Ok(ranges.unwrap_or(RangeList(Vec::new())))
     }
 
@@ -490,4 +488,10 @@ impl FileRevReceiver for UntilEnough<'_> {
         }
         Ok(())
     }
+}
+
+/// The mergeinfo that a node has of its own. What cannot be parsed has merged nothing, as for `svn`.
+pub(crate) fn mergeinfo(node: &Node) -> Result<Option<Mergeinfo>> {
+    let props = node.props()?;
+    Ok(props.get(names::MERGEINFO).and_then(|value| Mergeinfo::parse(value).ok()))
 }

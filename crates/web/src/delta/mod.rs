@@ -15,7 +15,7 @@ use sapwood_fs::Node;
 use crate::Request;
 use crate::budget::{self, Budget};
 use crate::fault::Result;
-use crate::{file, text, words};
+use crate::{file, links, text, words};
 use table::Table;
 
 /// Two texts that can be compared, or why they cannot.
@@ -102,8 +102,7 @@ impl Manner {
         let mut address = address.to_owned();
         for (is_set, field) in [(self.is_split, "view=split"), (self.ignores_space, "w=1")] {
             if is_set {
-                address.push(if address.contains('?') { '&' } else { '?' });
-                address.push_str(field);
+                address = links::with_field(address, field);
             }
         }
         address

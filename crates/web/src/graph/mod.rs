@@ -11,7 +11,6 @@ pub(crate) use page::page;
 use sapwood_core::exact::{Exact as _, len64};
 use sapwood_core::mergeinfo::Mergeinfo;
 use sapwood_core::paths::FsPathBuf;
-use sapwood_core::props::names;
 use sapwood_core::{FsPath, NodeKind, Revnum};
 use sapwood_fs::Node;
 
@@ -19,7 +18,7 @@ use crate::Request;
 use crate::branches::below;
 use crate::budget::{self, Budget};
 use crate::fault::{Fault, Result};
-use crate::view::{Change, Found};
+use crate::view::{Change, Found, mergeinfo};
 
 /// Revisions of a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -180,11 +179,8 @@ impl Walk<'_> {
 
     /// What a change of a branch's properties has merged, as far as that may be read.
     fn merged(&self, found: &Found, before: &Node, after: &Node) -> Result<Vec<Source>> {
-        let of = |node: &Node| -> Result<Option<Mergeinfo>> {
-            let props = node.props()?;
-            Ok(props.get(names::MERGEINFO).and_then(|value| Mergeinfo::parse(value).ok()))
-        };
-        let (_, added) = Mergeinfo::diff_options(of(before)?.as_ref(), of(after)?.as_ref(), false);
+        let (before, after) = (mergeinfo(before)?, mergeinfo(after)?);
+        let (_, added) = Mergeinfo::diff_options(before.as_ref(), after.as_ref(), false);
         let mut sources = Vec::new();
         for (path, ranges) in &added.0 {
             let Some(((first, last), path)) = ranges.bounds().zip(FsPath::new(path).ok()) else {

@@ -9,7 +9,7 @@ use crate::Request;
 use crate::fault::Result;
 use crate::layout::{self, Subject, Tab};
 use crate::reply::Reply;
-use crate::{text, times, words};
+use crate::{links, text, times, words};
 
 pub(crate) fn page(request: &Request<'_>) -> Result<Reply> {
     let graph = Graph::read(request)?;
@@ -93,7 +93,7 @@ fn pages(request: &Request<'_>, graph: &Graph) -> Markup {
     let path = &graph.found.path;
     let at = |page: u64| {
         let link = request.links.page("graph", path, graph.found.sticky);
-        format!("{link}{}page={page}", if link.contains('?') { '&' } else { '?' })
+        links::with_field(link, &format!("page={page}"))
     };
     html! {
         nav.pages {
