@@ -3,13 +3,15 @@
 //! - [`entry`]: the bytes of an entry, `docs/formats/repository-log.md`;
 //! - [`State`]: what the entries so far say: where each revision is, which files the repository has;
 //! - [`RepositoryLog`]: reads the log to its end and adds to it; who loses a slot prepares again;
-//! - [`verify()`]: the whole chain, and all that it names.
+//! - [`verify()`]: the whole chain, and all that it names;
+//! - [`container`]: the properties of a packed shard as one object.
 //!
 //! What a revision is, and what is in the files, is not known here: their bytes are kept as they are.
 //!
 //! Invariant: a state is the fold of a prefix of the log, and an entry that does not follow from the state before it is
 //! an error of the log, never skipped.
 
+pub mod container;
 mod digest;
 pub mod entry;
 mod error;
@@ -21,6 +23,6 @@ mod verify;
 
 pub use digest::{Digest, Hasher};
 pub use error::{Error, Result};
-pub use log::{Prepare, RepositoryLog};
+pub use log::{Prepare, RepositoryLog, Slot, page, read_location};
 pub use state::{File, Location, Packed, RevisionData, State};
 pub use verify::{Verified, read_object, verify};
