@@ -263,3 +263,70 @@ fn a_folder_that_means_another_repository_is_refused() {
     let error = open(&stored.path("one/db")).unwrap_err().to_string();
     assert!(error.contains("another repository"), "{error}");
 }
+
+#[test]
+fn any_server_packs_and_all_read_the_pack() {
+    let options = CreateOptions { shard_size: 4, ..CreateOptions::default() };
+    let stored = Stored::new(&options);
+    let (one, two) = (stored.server("one"), stored.server("two"));
+    for n in 1..=9 {
+        one.put(&format!("/{n}"), &format!("text {n}")).unwrap();
+    }
+    let before = texts(&one.fs, Revnum(9));
+    let pack = |server: &Server| {
+        let mut ends = Vec::new();
+        let mut notify = |notice| {
+            if let sapwood_fsfs::pack::PackNotice::End(shard) = notice {
+                ends.push(shard);
+            }
+            Ok(())
+        };
+        let how = sapwood_fsfs::pack::PackOptions::default();
+        server.fs.pack(&how, &CancelToken::default(), &mut notify).unwrap();
+        ends
+    };
+    assert_eq!(pack(&two), [0, 1]);
+    assert_eq!(pack(&one), []);
+    for server in [&one, &two, &stored.server("three")] {
+        assert_eq!(server.fs.youngest().unwrap(), Revnum(9));
+        assert_eq!(server.fs.min_unpacked_rev().unwrap(), Revnum(8));
+        assert_eq!(texts(&server.fs, Revnum(9)), before);
+        for revision in 0..=9 {
+            server.fs.revprops(Revnum(revision)).unwrap();
+        }
+    }
+    // What is packed may still change.
+    let mut set = |props: &PropList| {
+        let mut props = props.clone();
+        props.set("svn:log", "changed");
+        Ok(Some(props))
+    };
+    one.writer.change_revision_props(Revnum(3), &mut set).unwrap();
+    one.put("/10", "text 10").unwrap();
+    assert_eq!(two.fs.youngest().unwrap(), Revnum(10));
+    let log = |fs: &Filesystem, revision| {
+        fs.revprops(Revnum(revision)).unwrap().get("svn:log").map(<[u8]>::to_vec)
+    };
+    assert_eq!(log(&two.fs, 3), Some(b"changed".to_vec()));
+    assert_eq!(log(&two.fs, 2), Some(b"put /2".to_vec()));
+    let plain = stored.exported("plain");
+    assert_eq!(plain.min_unpacked_rev().unwrap(), Revnum(8));
+    assert_eq!(log(&plain, 3), Some(b"changed".to_vec()));
+    assert_eq!(texts(&plain, Revnum(9)), before);
+}
+
+#[test]
+fn what_works_on_files_says_where_they_are() {
+    let stored = Stored::new(&CreateOptions::default());
+    let one = stored.server("one");
+    let error = one.fs.freeze().unwrap_err().to_string();
+    assert!(error.contains("'freeze'") && error.contains(&stored.address), "{error}");
+    // A new UUID is everybody's.
+    let two = stored.server("two");
+    let uuid = "0f0e0d0c-0b0a-0908-0706-050403020100";
+    let renewed = one.writer.set_uuid(uuid).unwrap();
+    assert_eq!(renewed.fs().uuid().unwrap(), uuid);
+    two.fs.youngest().unwrap();
+    drop(two);
+    assert_eq!(stored.server("two").fs.uuid().unwrap(), uuid);
+}

@@ -6,11 +6,12 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
-use sapwood_core::{Exact as _, Revnum, len64};
+use sapwood_core::{Cut as _, Exact as _, Revnum, len64};
 use sapwood_objects::{Claim, Key, Token};
 use sapwood_repo_log::entry::{Data, Item, Object};
 use sapwood_repo_log::Hasher;
@@ -114,29 +115,47 @@ impl LogRevisions {
 
     /// Writes the data of a revision to an object of their own.
     fn send(&self, new: &NewRevision) -> Result<Object> {
+        match new.bytes.is_empty() {
+            true => self.send_file("big", &new.spool),
+            false => self.send_bytes("big", &new.bytes),
+        }
+    }
+
+    /// Writes a file to an object that an entry will name.
+    pub(crate) fn send_file(&self, part: &str, path: &Path) -> Result<Object> {
+        let fail = |e| Error::io(e, "Can't read file", path);
+        let file = self.storage.open(path).map_err(fail)?;
+        let (mut at, mut piece) = (0, vec![0; PIECE]);
+        self.send_pieces(part, &mut || {
+            let read = file.read_at(&mut piece, at).map_err(fail)?;
+            at = at.plus(len64(read));
+            Ok(piece.head(read).to_vec())
+        })
+    }
+
+    /// The same of bytes in memory.
+    pub(super) fn send_bytes(&self, part: &str, bytes: &[u8]) -> Result<Object> {
+        let mut pieces = bytes.chunks(PIECE);
+        self.send_pieces(part, &mut || Ok(pieces.next().unwrap_or_default().to_vec()))
+    }
+
+    /// Writes an object of the pieces that `next` gives, up to an empty one.
+    fn send_pieces(
+        &self,
+        part: &str,
+        next: &mut dyn FnMut() -> Result<Vec<u8>>,
+    ) -> Result<Object> {
         let token = Token::new()?;
-        let mut upload = self.store.upload(&Key::of_token("big", token)?)?;
-        let mut hasher = Hasher::new();
-        let mut len = 0;
-        let mut take = |piece: &[u8]| -> Result<()> {
-            hasher.update(piece);
-            len = len64(piece.len()).plus(len);
-            Ok(upload.append(piece)?)
-        };
-        if new.bytes.is_empty() {
-            let fail = |e| Error::io(e, "Can't read file", &new.spool);
-            let file = self.storage.open(&new.spool).map_err(fail)?;
-            let (mut at, mut piece) = (0, vec![0; PIECE]);
-            loop {
-                let read = file.read_at(&mut piece, at).map_err(fail)?;
-                if read == 0 {
-                    break;
-                }
-                take(piece.get(..read).unwrap_or_default())?;
-                at = at.plus(len64(read));
+        let mut upload = self.store.upload(&Key::of_token(part, token)?)?;
+        let (mut hasher, mut len) = (Hasher::new(), 0_u64);
+        loop {
+            let piece = next()?;
+            if piece.is_empty() {
+                break;
             }
-        } else {
-            new.bytes.chunks(PIECE).try_for_each(take)?;
+            hasher.update(&piece);
+            upload.append(&piece)?;
+            len = len.plus(len64(piece.len()));
         }
         upload.finish()?;
         Ok(Object { token, len, digest: hasher.finish() })
@@ -202,17 +221,5 @@ impl LogRevisions {
         sapwood_objects::prove(&*self.store)?;
         PROVED.lock().push(address.to_owned());
         Ok(())
-    }
-
-    /// Writes an object that an entry will name.
-    pub(super) fn send_bytes(&self, part: &str, bytes: &[u8]) -> Result<Object> {
-        let token = Token::new()?;
-        let mut upload = self.store.upload(&Key::of_token(part, token)?)?;
-        for piece in bytes.chunks(PIECE) {
-            upload.append(piece)?;
-        }
-        upload.finish()?;
-        let digest = sapwood_repo_log::Digest::of(bytes);
-        Ok(Object { token, len: len64(bytes.len()), digest })
     }
 }

@@ -191,6 +191,19 @@ impl LogRevisions {
         Ok(FileChanges::new(std::sync::Arc::clone(&self.storage), entries))
     }
 
+    /// Replaces one file beside revisions, whatever it is now.
+    pub(crate) fn replace_file(&self, path: &Path, contents: &[u8]) -> Result<()> {
+        loop {
+            let changes = self.begin_files()?;
+            let replaced = changes.replace(path, contents, None, false);
+            replaced.map_err(|e| Error::replacing(e, path))?;
+            match self.publish_files(&changes) {
+                Err(Error::Overtaken) => {}
+                done => return done,
+            }
+        }
+    }
+
     /// Adds what was changed to the log, and then to the folder.
     ///
     /// # Errors

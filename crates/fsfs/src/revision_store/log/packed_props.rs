@@ -33,7 +33,7 @@ const KEPT: usize = 4;
 const MOST: u64 = 256 << 20;
 
 /// The files of a packed shard, by name.
-type Files = BTreeMap<String, Vec<u8>>;
+pub(crate) type Files = BTreeMap<String, Vec<u8>>;
 
 /// Those that were read last.
 #[derive(Debug, Default)]
@@ -80,6 +80,40 @@ impl LogRevisions {
     /// The names of these files.
     pub(super) fn packed_names(&self, shard: u64) -> io::Result<Vec<OsString>> {
         Ok(self.container(shard)?.keys().map(OsString::from).collect())
+    }
+
+    /// Says that a shard is packed: its data are in an object, its properties in files that `props` makes of the newest state. Nothing
+    /// happens when another server has packed it meanwhile.
+    pub(crate) fn announce_pack(
+        &self,
+        shard: u64,
+        data: sapwood_repo_log::entry::Object,
+        props: &dyn Fn() -> Result<Files>,
+    ) -> Result<()> {
+        let count = self.shard_size();
+        let first = shard.saturating_mul(count);
+        loop {
+            let _flight = self.flight();
+            self.catch_up()?;
+            let slot = self.log.read().entries();
+            if self.with_state(|state| state.packs.contains_key(&first)) {
+                return Ok(());
+            }
+            let sent = self.send_bytes("props", &container::join(&props()?))?;
+            let mut items = vec![Item::Pack { first, count, data, props: sent }];
+            // Properties of revision 0 are never packed.
+            if let Some(at) = self.with_state(|state| state.props.get(&0).copied())
+                && first == 0
+            {
+                let fail = |e| Error::io(e, "Can't read", &self.place(Object::Props(Revnum::ZERO)));
+                let bytes = Cow::Owned(self.read_at_location(&at).map_err(fail)?);
+                items.push(Item::Props { revision: 0, before: at.digest, bytes });
+            }
+            match self.claim(slot, &items) {
+                Err(Error::Overtaken) => {}
+                done => return done,
+            }
+        }
     }
 
     /// The verb `put_revprops_if_unchanged`.
