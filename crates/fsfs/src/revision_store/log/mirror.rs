@@ -27,8 +27,9 @@ const LIST: &str = "store-files";
 const LOCK: &str = "store-files.lock";
 /// The longest list.
 const LIST_LEN: usize = 1 << 28;
-/// What says where the store is: not a copy.
-const MARKER: &str = "db/fs-type";
+/// Files that are no copies: what says where the store is, and what belongs to one machine.
+const OWN: [&str; 5] =
+    ["db/fs-type", "db/txn-current", "db/txn-current-lock", "db/write-lock", "db/pack-lock"];
 
 /// Sums of files and whether they can be executed, by path.
 type Known = BTreeMap<String, (Digest, bool)>;
@@ -135,7 +136,7 @@ impl LogRevisions {
     pub(super) fn bring_files(&self, at_hand: &[Item<'_>]) -> Result<()> {
         let (entries, wanted) = {
             let log = self.log.read();
-            let mirrored = log.state().files.iter().filter(|(path, _)| *path != MARKER);
+            let mirrored = log.state().files.iter().filter(|(path, _)| !OWN.contains(&path.as_str()));
             let wanted: BTreeMap<String, File> =
                 mirrored.map(|(path, file)| (path.clone(), *file)).collect();
             (log.entries(), wanted)
