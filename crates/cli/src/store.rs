@@ -41,7 +41,7 @@ folder that holds objects in place of a bucket.
                           last time. FOLDER is only read, and may be in use
   export ADDRESS FOLDER   write it to a folder, which programs of Subversion take as it is:
                           byte for byte what was imported
-  verify ADDRESS          read its whole log, and all that the log names
+  verify ADDRESS          read its whole log, its checkpoints, and all that the log names
   info ADDRESS            say what it has
 
 A repository must be FSFS of format 8 ('svnadmin info' says it): 'sapwood convert' makes one. The
@@ -91,8 +91,11 @@ fn store(options: &Options, arguments: Vec<String>, out: &mut Output) -> SvnResu
         ["verify", address] => {
             let opened = Opened::at(address)?;
             let read = verify(&opened.store)?;
-            let (entries, objects) = (read.entries, read.objects);
-            let line = format!("{address}: {entries} entries and {objects} objects are whole\n");
+            let (entries, checkpoints) = (read.entries, read.checkpoints);
+            let line = format!(
+                "{address}: {entries} entries, {checkpoints} checkpoints and {} objects are whole\n",
+                read.objects
+            );
             (opened, line)
         }
         ["info", address] => {

@@ -4,6 +4,7 @@
 //! - [`Log`]: numbered entries, each of which is created once ([`claim()`]). Nothing is announced in any other way.
 //! - Makes of both: [`Memory`], [`Folder`]; others are in crates of their own.
 //! - [`prove`]: a store is tried before it is trusted.
+//! - [`Counted`]: how many requests a store has, by kind.
 //! - `testing` (a feature, for tests): stores that fail and cheat on purpose, and the tests that every make must pass.
 //!
 //! Nothing here knows what a repository is.
@@ -11,6 +12,7 @@
 //! Invariant: whether an entry is ours is decided by reading it, never by what the store answered.
 
 mod claim;
+mod counted;
 mod error;
 mod folder;
 mod key;
@@ -24,6 +26,7 @@ mod tests;
 mod token;
 
 pub use claim::{Claim, Patience, Record, claim};
+pub use counted::{Counted, Requests};
 pub use error::{Error, Reason, Result};
 pub use folder::Folder;
 pub use key::Key;
