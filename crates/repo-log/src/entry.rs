@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use sapwood_core::exact::Exact as _;
-use sapwood_core::len64;
+use sapwood_core::{Sha1, len64};
 use sapwood_objects::Token;
 
 use crate::digest::Digest;
@@ -83,6 +83,49 @@ pub enum Item<'a> {
         /// Their properties, in `props/TOKEN`.
         props: Object,
     },
+    /// Representations that are new in revisions of this entry, or of earlier ones: for writers that share equal texts. A
+    /// state does not keep them.
+    Reps(Vec<Rep>),
+}
+
+/// A representation, and the text that it is found by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rep {
+    /// The sum of the text.
+    pub sha1: Sha1,
+    /// The revision whose data it is in.
+    pub revision: u64,
+    /// Its item number there.
+    pub item: u64,
+    /// Its length in bytes, as it is stored.
+    pub size: u64,
+    /// The length of the text in bytes.
+    pub expanded: u64,
+}
+
+impl Rep {
+    /// The bytes of a row: the sum, and four numbers of 64 bits, the highest byte first.
+    const LEN: usize = 52;
+
+    fn row(&self) -> Vec<u8> {
+        let mut row = self.sha1.0.to_vec();
+        for number in [self.revision, self.item, self.size, self.expanded] {
+            row.extend_from_slice(&number.to_be_bytes());
+        }
+        row
+    }
+
+    fn parse(row: &[u8]) -> Option<Self> {
+        let (sha1, numbers) = row.split_first_chunk::<20>()?;
+        let mut numbers = numbers.as_chunks::<8>().0.iter().map(|bytes| u64::from_be_bytes(*bytes));
+        Some(Self {
+            sha1: Sha1(*sha1),
+            revision: numbers.next()?,
+            item: numbers.next()?,
+            size: numbers.next()?,
+            expanded: numbers.next()?,
+        })
+    }
 }
 
 /// An item as it was read, with where the first of its bytes stands in the entry as stored.
@@ -107,6 +150,7 @@ pub fn write(head: &Head, items: &[Item<'_>]) -> Vec<u8> {
 
 fn write_item(item: &Item<'_>, out: &mut Vec<u8>) {
     let mut line = String::new();
+    let rows;
     let parts: [&[u8]; 2] = match item {
         Item::File { path, executable, bytes } => {
             let word = if *executable { "program" } else { "file" };
@@ -134,6 +178,11 @@ fn write_item(item: &Item<'_>, out: &mut Vec<u8>) {
         Item::Pack { first, count, data, props } => {
             let _ = writeln!(line, "pack {first} {count} {} {}", shown(data), shown(props));
             [b"", b""]
+        }
+        Item::Reps(reps) => {
+            let _ = writeln!(line, "reps {}", reps.len());
+            rows = reps.iter().flat_map(Rep::row).collect::<Vec<u8>>();
+            [&rows, b""]
         }
     };
     out.extend_from_slice(line.as_bytes());
@@ -199,10 +248,16 @@ fn item<'a>(reader: &mut Reader<'a>) -> Result<(Item<'a>, usize), String> {
             data: object(a, b, c)?,
             props: object(d, e, f)?,
         },
+        ("reps", [count]) => {
+            let len = number(count)?.checked_mul(len64(Rep::LEN)).ok_or_else(|| unknown(line))?;
+            let rows = reader.last(len)?.chunks_exact(Rep::LEN).map(Rep::parse);
+            Item::Reps(rows.collect::<Option<_>>().ok_or_else(|| unknown(line))?)
+        }
         _ => return Err(unknown(line)),
     };
     Ok((item, at))
 }
+
 impl Item<'_> {
     /// About how many bytes it takes in an entry.
     #[must_use]
@@ -213,6 +268,7 @@ impl Item<'_> {
                 return len64(data.len()).plus(len64(props.len())).plus(100);
             }
             Self::File { bytes, .. } => return len64(bytes.len()).plus(100),
+            Self::Reps(reps) => return len64(reps.len()).times(len64(Rep::LEN)).plus(100),
             other => write_item(other, &mut out),
         }
         len64(out.len())
