@@ -46,7 +46,7 @@ folder that holds objects in place of a bucket.
   create ADDRESS FOLDER   make an empty repository in a store, and its FOLDER on this machine
   attach ADDRESS FOLDER   make a FOLDER on this machine for a repository that is in a store: what
                           programs of Sapwood take as the repository, also several machines at a time
-  verify ADDRESS          read its whole log, and all that the log names
+  verify ADDRESS          read its whole log, its checkpoints, and all that the log names
   info ADDRESS            say what it has
 
 A repository must be FSFS of format 8 ('svnadmin info' says it): 'sapwood convert' makes one. The
@@ -110,8 +110,11 @@ fn store(options: &Options, arguments: Vec<String>, out: &mut Output) -> SvnResu
         ["verify", address] => {
             let opened = Opened::at(address)?;
             let read = verify(&opened.store)?;
-            let (entries, objects) = (read.entries, read.objects);
-            let line = format!("{address}: {entries} entries and {objects} objects are whole\n");
+            let (entries, checkpoints) = (read.entries, read.checkpoints);
+            let line = format!(
+                "{address}: {entries} entries, {checkpoints} checkpoints and {} objects are whole\n",
+                read.objects
+            );
             (opened, line)
         }
         ["info", address] => {

@@ -49,6 +49,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use sapwood_core::{PropList, Revnum, SvnResult};
+use sapwood_fs_common::rep_cache::Row;
 use sapwood_fsfs_format::Layout;
 use sapwood_fsfs_format::current::Current;
 use sapwood_fsfs_format::layout::names;
@@ -134,6 +135,8 @@ pub(crate) struct NewRevision {
     pub(crate) spool: PathBuf,
     /// Its properties, as they are to be stored.
     pub(crate) props: Vec<u8>,
+    /// The representations in it that later revisions can share, for stores that let others know.
+    pub(crate) reps: Vec<Row>,
 }
 
 /// A revision whose bytes the store has, and that is not put yet.

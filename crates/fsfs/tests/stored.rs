@@ -330,3 +330,21 @@ fn what_works_on_files_says_where_they_are() {
     drop(two);
     assert_eq!(stored.server("two").fs.uuid().unwrap(), uuid);
 }
+
+#[test]
+fn servers_share_the_texts_that_others_have_brought() {
+    let stored = Stored::new(&CreateOptions::default());
+    let (one, two) = (stored.server("one"), stored.server("two"));
+    let long: String = (0..20_000_u32).map(|n| format!("{n:x} {}\n", u64::from(n) * 7919)).collect();
+    let size = |server: &Server, revision| {
+        server.fs.revision_size(Revnum(revision)).unwrap()
+    };
+    one.put("/a", &long).unwrap();
+    two.put("/b", &long).unwrap();
+    one.put("/c", &long).unwrap();
+    assert!(size(&one, 1) > 50_000, "{}", size(&one, 1));
+    for revision in [2, 3] {
+        assert!(size(&one, revision) < 2000, "r{revision}: {}", size(&one, revision));
+    }
+    assert!(two.text("/c") == long);
+}

@@ -5,6 +5,7 @@
 //! - Makes of both: [`Memory`], [`Folder`]; others are in crates of their own.
 //! - [`addresses`]: the store at an address;
 //! - [`prove`]: a store is tried before it is trusted.
+//! - [`Counted`]: how many requests a store has, by kind.
 //! - `testing` (a feature, for tests): stores that fail and cheat on purpose, and the tests that every make must pass.
 //!
 //! Nothing here knows what a repository is.
@@ -13,6 +14,7 @@
 
 pub mod addresses;
 mod claim;
+mod counted;
 mod error;
 mod folder;
 mod key;
@@ -26,6 +28,7 @@ mod tests;
 mod token;
 
 pub use claim::{Claim, Patience, Record, claim};
+pub use counted::{Counted, Requests};
 pub use error::{Error, Reason, Result};
 pub use folder::Folder;
 pub use key::Key;

@@ -7,19 +7,15 @@ use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use sapwood_core::exact::Exact as _;
-use sapwood_core::len64;
+use sapwood_core::{Sha1, len64};
 use sapwood_objects::Token;
 
 use crate::digest::Digest;
+pub use crate::lines::{Object, is_path};
+use crate::lines::{Reader, close, digest, field, number, object, path_of, shown, token, unknown};
 
 /// The first line.
 const MAGIC: &str = "sapwood-log 1";
-/// What stands before the sum of the entry, at its end.
-const SUM: &str = "sum ";
-/// The bytes of the line of the sum.
-const SUM_LEN: usize = SUM.len() + 64 + 1;
-/// The longest path of a file.
-const MAX_PATH: usize = 4096;
 
 /// What an entry follows, and where.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,17 +26,6 @@ pub struct Head {
     pub repository: Token,
     /// The sum of the entry before, with its token; of nothing for the first.
     pub before: Digest,
-}
-
-/// An object that an entry names.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Object {
-    /// Its name.
-    pub token: Token,
-    /// Its length in bytes.
-    pub len: u64,
-    /// The sum of its bytes.
-    pub digest: Digest,
 }
 
 /// The data of a revision.
@@ -98,6 +83,49 @@ pub enum Item<'a> {
         /// Their properties, in `props/TOKEN`.
         props: Object,
     },
+    /// Representations that are new in revisions of this entry, or of earlier ones: for writers that share equal texts. A
+    /// state does not keep them.
+    Reps(Vec<Rep>),
+}
+
+/// A representation, and the text that it is found by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rep {
+    /// The sum of the text.
+    pub sha1: Sha1,
+    /// The revision whose data it is in.
+    pub revision: u64,
+    /// Its item number there.
+    pub item: u64,
+    /// Its length in bytes, as it is stored.
+    pub size: u64,
+    /// The length of the text in bytes.
+    pub expanded: u64,
+}
+
+impl Rep {
+    /// The bytes of a row: the sum, and four numbers of 64 bits, the highest byte first.
+    const LEN: usize = 52;
+
+    fn row(&self) -> Vec<u8> {
+        let mut row = self.sha1.0.to_vec();
+        for number in [self.revision, self.item, self.size, self.expanded] {
+            row.extend_from_slice(&number.to_be_bytes());
+        }
+        row
+    }
+
+    fn parse(row: &[u8]) -> Option<Self> {
+        let (sha1, numbers) = row.split_first_chunk::<20>()?;
+        let mut numbers = numbers.as_chunks::<8>().0.iter().map(|bytes| u64::from_be_bytes(*bytes));
+        Some(Self {
+            sha1: Sha1(*sha1),
+            revision: numbers.next()?,
+            item: numbers.next()?,
+            size: numbers.next()?,
+            expanded: numbers.next()?,
+        })
+    }
 }
 
 /// An item as it was read, with where the first of its bytes stands in the entry as stored.
@@ -116,13 +144,13 @@ pub fn write(head: &Head, items: &[Item<'_>]) -> Vec<u8> {
     let mut out =
         format!("{MAGIC}\nslot {slot}\nrepository {repository}\nbefore {before}\n").into_bytes();
     items.iter().for_each(|item| write_item(item, &mut out));
-    let sum = Digest::of(&out);
-    out.extend_from_slice(format!("{SUM}{sum}\n").as_bytes());
+    close(&mut out);
     out
 }
 
 fn write_item(item: &Item<'_>, out: &mut Vec<u8>) {
     let mut line = String::new();
+    let rows;
     let parts: [&[u8]; 2] = match item {
         Item::File { path, executable, bytes } => {
             let word = if *executable { "program" } else { "file" };
@@ -151,6 +179,11 @@ fn write_item(item: &Item<'_>, out: &mut Vec<u8>) {
             let _ = writeln!(line, "pack {first} {count} {} {}", shown(data), shown(props));
             [b"", b""]
         }
+        Item::Reps(reps) => {
+            let _ = writeln!(line, "reps {}", reps.len());
+            rows = reps.iter().flat_map(Rep::row).collect::<Vec<u8>>();
+            [&rows, b""]
+        }
     };
     out.extend_from_slice(line.as_bytes());
     for part in parts {
@@ -161,28 +194,12 @@ fn write_item(item: &Item<'_>, out: &mut Vec<u8>) {
     }
 }
 
-fn shown(object: &Object) -> String {
-    format!("{} {} {}", object.token, object.len, object.digest)
-}
-
-/// Whether a path can be that of a file of a repository: relative, without parts that lead elsewhere.
-#[must_use]
-pub fn is_path(path: &str) -> bool {
-    let good = |part: &str| !matches!(part, "" | "." | "..");
-    path.len() <= MAX_PATH && !path.contains(['\n', '\0']) && path.split('/').all(good)
-}
-
 /// Parses a body that stands `offset` bytes behind the beginning of what is stored.
 ///
 /// # Errors
 /// What is wrong, as the end of a sentence about the entry.
 pub fn parse(body: &[u8], offset: usize) -> Result<(Head, Vec<Found<'_>>), String> {
-    let cut = body.len().checked_sub(SUM_LEN).ok_or("is too short")?;
-    let (content, sum) = body.split_at(cut);
-    if sum != format!("{SUM}{}\n", Digest::of(content)).as_bytes() {
-        return Err("has a wrong sum".to_owned());
-    }
-    let mut reader = Reader { bytes: content, at: 0 };
+    let mut reader = Reader::new(body)?;
     if reader.line()? != MAGIC {
         return Err("has a format that is not known".to_owned());
     }
@@ -190,116 +207,55 @@ pub fn parse(body: &[u8], offset: usize) -> Result<(Head, Vec<Found<'_>>), Strin
     let repository = token(field(reader.line()?, "repository")?)?;
     let before = digest(field(reader.line()?, "before")?)?;
     let mut items = Vec::new();
-    while reader.at < content.len() {
-        let (item, at) = reader.item()?;
+    while !reader.is_at_end() {
+        let (item, at) = item(&mut reader)?;
         items.push(Found { item, at: at.plus(offset) });
     }
     Ok((Head { slot, repository, before }, items))
 }
 
-/// Reads a content from its beginning to its end.
-struct Reader<'a> {
-    bytes: &'a [u8],
-    at: usize,
-}
-
-impl<'a> Reader<'a> {
-    fn line(&mut self) -> Result<&'a str, String> {
-        let rest = self.bytes.get(self.at..).unwrap_or(&[]);
-        let end = rest.iter().position(|b| *b == b'\n').ok_or("ends within a line")?;
-        let (line, _) = rest.split_at(end);
-        self.at = self.at.plus(end).plus(1);
-        str::from_utf8(line).map_err(|_| "has a line that is not UTF-8".to_owned())
-    }
-
-    fn take(&mut self, len: u64) -> Result<Cow<'a, [u8]>, String> {
-        let rest = self.bytes.get(self.at..).unwrap_or(&[]);
-        let taken = usize::try_from(len).ok().and_then(|len| rest.split_at_checked(len));
-        let (taken, _) = taken.ok_or("ends within an item")?;
-        self.at = self.at.plus(taken.len());
-        Ok(Cow::Borrowed(taken))
-    }
-
-    /// Bytes and the end of their item.
-    fn last(&mut self, len: u64) -> Result<Cow<'a, [u8]>, String> {
-        let taken = self.take(len)?;
-        match *self.take(1)? {
-            [b'\n'] => Ok(taken),
-            _ => Err("has an item with a wrong length".to_owned()),
+/// An item, and where its bytes begin.
+fn item<'a>(reader: &mut Reader<'a>) -> Result<(Item<'a>, usize), String> {
+    let line = reader.line()?;
+    let at = reader.at;
+    let (word, rest) = line.split_once(' ').ok_or_else(|| unknown(line))?;
+    let fields: Vec<&str> = rest.split(' ').collect();
+    let item = match (word, fields.as_slice()) {
+        ("file" | "program", _) => {
+            let (len, path) = rest.split_once(' ').ok_or_else(|| unknown(line))?;
+            let bytes = reader.last(number(len)?)?.into();
+            Item::File { path: path_of(path)?, executable: word == "program", bytes }
         }
-    }
-
-    /// An item, and where its bytes begin.
-    fn item(&mut self) -> Result<(Item<'a>, usize), String> {
-        let line = self.line()?;
-        let at = self.at;
-        let (word, rest) = line.split_once(' ').ok_or_else(|| unknown(line))?;
-        let fields: Vec<&str> = rest.split(' ').collect();
-        let item = match (word, fields.as_slice()) {
-            ("file" | "program", _) => {
-                let (len, path) = rest.split_once(' ').ok_or_else(|| unknown(line))?;
-                let bytes = self.last(number(len)?)?;
-                Item::File { path: path_of(path)?, executable: word == "program", bytes }
-            }
-            ("gone", _) => Item::Gone { path: path_of(rest)? },
-            ("revision", [revision, data, props]) => Item::Revision {
-                revision: number(revision)?,
-                data: Data::Inline(self.take(number(data)?)?),
-                props: self.last(number(props)?)?,
-            },
-            ("big", [revision, token, len, digest, props]) => Item::Revision {
-                revision: number(revision)?,
-                data: Data::Big(object(token, len, digest)?),
-                props: self.last(number(props)?)?,
-            },
-            ("props", [revision, before, len]) => Item::Props {
-                revision: number(revision)?,
-                before: digest(before)?,
-                bytes: self.last(number(len)?)?,
-            },
-            ("pack", [first, count, a, b, c, d, e, f]) => Item::Pack {
-                first: number(first)?,
-                count: number(count)?,
-                data: object(a, b, c)?,
-                props: object(d, e, f)?,
-            },
-            _ => return Err(unknown(line)),
-        };
-        Ok((item, at))
-    }
-}
-
-fn unknown(line: &str) -> String {
-    format!("has an item that is not known: '{}'", line.chars().take(80).collect::<String>())
-}
-
-fn field<'a>(line: &'a str, name: &str) -> Result<&'a str, String> {
-    let value = line.strip_prefix(name).and_then(|rest| rest.strip_prefix(' '));
-    value.ok_or_else(|| format!("has no '{name}' where it should be"))
-}
-
-/// A number in its one form.
-fn number(text: &str) -> Result<u64, String> {
-    let number: Option<u64> = text.parse().ok();
-    number
-        .filter(|number| number.to_string() == text && i64::try_from(*number).is_ok())
-        .ok_or_else(|| format!("has '{text}' where a number should be"))
-}
-
-fn digest(text: &str) -> Result<Digest, String> {
-    Digest::parse(text).ok_or_else(|| format!("has '{text}' where a sum should be"))
-}
-
-fn token(text: &str) -> Result<Token, String> {
-    Token::parse(text).ok_or_else(|| format!("has '{text}' where a token should be"))
-}
-
-fn object(name: &str, len: &str, sum: &str) -> Result<Object, String> {
-    Ok(Object { token: token(name)?, len: number(len)?, digest: digest(sum)? })
-}
-
-fn path_of(path: &str) -> Result<Cow<'_, str>, String> {
-    if is_path(path) { Ok(Cow::Borrowed(path)) } else { Err(format!("has a bad path '{path}'")) }
+        ("gone", _) => Item::Gone { path: path_of(rest)? },
+        ("revision", [revision, data, props]) => Item::Revision {
+            revision: number(revision)?,
+            data: Data::Inline(reader.take(number(data)?)?.into()),
+            props: reader.last(number(props)?)?.into(),
+        },
+        ("big", [revision, token, len, digest, props]) => Item::Revision {
+            revision: number(revision)?,
+            data: Data::Big(object(token, len, digest)?),
+            props: reader.last(number(props)?)?.into(),
+        },
+        ("props", [revision, before, len]) => Item::Props {
+            revision: number(revision)?,
+            before: digest(before)?,
+            bytes: reader.last(number(len)?)?.into(),
+        },
+        ("pack", [first, count, a, b, c, d, e, f]) => Item::Pack {
+            first: number(first)?,
+            count: number(count)?,
+            data: object(a, b, c)?,
+            props: object(d, e, f)?,
+        },
+        ("reps", [count]) => {
+            let len = number(count)?.checked_mul(len64(Rep::LEN)).ok_or_else(|| unknown(line))?;
+            let rows = reader.last(len)?.chunks_exact(Rep::LEN).map(Rep::parse);
+            Item::Reps(rows.collect::<Option<_>>().ok_or_else(|| unknown(line))?)
+        }
+        _ => return Err(unknown(line)),
+    };
+    Ok((item, at))
 }
 
 impl Item<'_> {
@@ -312,6 +268,7 @@ impl Item<'_> {
                 return len64(data.len()).plus(len64(props.len())).plus(100);
             }
             Self::File { bytes, .. } => return len64(bytes.len()).plus(100),
+            Self::Reps(reps) => return len64(reps.len()).times(len64(Rep::LEN)).plus(100),
             other => write_item(other, &mut out),
         }
         len64(out.len())

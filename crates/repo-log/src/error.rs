@@ -21,6 +21,18 @@ pub enum Error {
         /// What is wrong with it.
         why: String,
     },
+    /// A checkpoint is not what the entries add up to.
+    #[error(
+        "The repository '{store}' has a wrong checkpoint: '{key}' {why}; its log is whole, and '{key}' may be removed"
+    )]
+    Checkpoint {
+        /// The store's address.
+        store: Box<str>,
+        /// The object.
+        key: Box<str>,
+        /// What is wrong with it.
+        why: String,
+    },
     /// Data that an entry names are not what it says.
     #[error(
         "The repository '{store}' is damaged: '{key}' is not what entry {slot} of its log says"
@@ -53,7 +65,9 @@ impl From<Error> for SvnError {
                 let Error::Store(error) = error else { return Self::internal("not a store's") };
                 return error.into();
             }
-            Error::Damaged { .. } | Error::WrongData { .. } => ErrorCode::FS_CORRUPT,
+            Error::Damaged { .. } | Error::Checkpoint { .. } | Error::WrongData { .. } => {
+                ErrorCode::FS_CORRUPT
+            }
             Error::NotThere(_) => ErrorCode::RA_LOCAL_REPOS_NOT_FOUND,
             Error::Unfit { .. } => ErrorCode::FS_GENERAL,
         };

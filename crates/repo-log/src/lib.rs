@@ -1,6 +1,7 @@
 //! A repository in a store: the log of all that was done to it, and what that adds up to.
 //!
 //! - [`entry`]: the bytes of an entry, `docs/formats/repository-log.md`;
+//! - [`checkpoint`]: the bytes of a checkpoint, from which a log is read instead of from its beginning;
 //! - [`State`]: what the entries so far say: where each revision is, which files the repository has;
 //! - [`RepositoryLog`]: reads the log to its end and adds to it; who loses a slot prepares again;
 //! - [`verify()`]: the whole chain, and all that it names;
@@ -11,18 +12,23 @@
 //! Invariant: a state is the fold of a prefix of the log, and an entry that does not follow from the state before it is
 //! an error of the log, never skipped.
 
+pub mod checkpoint;
+mod checkpoints;
 pub mod container;
 mod digest;
 pub mod entry;
 mod error;
+mod lines;
 mod log;
+mod start;
 mod state;
 #[cfg(test)]
 mod tests;
 mod verify;
 
+pub use checkpoints::NewCheckpoint;
 pub use digest::{Digest, Hasher};
 pub use error::{Error, Result};
-pub use log::{Prepare, RepositoryLog, Slot, page, read_location};
+pub use log::{Prepare, RepositoryLog, Seen, Slot, page, read_location};
 pub use state::{File, Location, Packed, RevisionData, State};
 pub use verify::{Verified, read_object, verify};

@@ -9,8 +9,10 @@ use sapwood_core::exact::Exact as _;
 use sapwood_core::len64;
 use sapwood_objects::{Claim, Key, Patience, Record, Store, Token, claim};
 
+use crate::checkpoint::{self, Due};
+use crate::checkpoints::NewCheckpoint;
 use crate::digest::Digest;
-use crate::entry::{self, Head, Item};
+use crate::entry::{self, Found, Head, Item};
 use crate::error::{Error, Result};
 use crate::state::{Location, State};
 
@@ -25,21 +27,35 @@ pub type Prepare<'a> = dyn FnMut(&State) -> Result<Option<Vec<Item<'static>>>> +
 /// A repository's log.
 #[derive(Debug)]
 pub struct RepositoryLog {
-    store: Arc<dyn Store>,
-    log: Key,
-    state: State,
-    next: u64,
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) log: Key,
+    pub(crate) state: State,
+    pub(crate) next: u64,
     /// The sum of the last entry.
-    last: Digest,
+    pub(crate) last: Digest,
+    pub(crate) due: Due,
 }
 
+/// Is called with each item that is folded, and the number of its entry, when the state has it.
+pub type Seen<'a> = dyn FnMut(u64, &Item<'_>) + 'a;
+
 impl RepositoryLog {
-    /// Reads the log of a store to its end; `None` when it has no entry.
+    /// Reads the log of a store to its end, from its newest checkpoint on; `None` when it has no entry.
     ///
     /// # Errors
     /// Those of the store; [`Error::Damaged`].
     pub fn open(store: Arc<dyn Store>) -> Result<Option<Self>> {
-        let mut opened = Self::empty(store, Token::from_bytes([0; 16]))?;
+        Self::open_from(store, None)
+    }
+
+    /// The same, from a state on that was saved before ([`Self::checkpoint_bytes`]). One that is damaged, of another
+    /// repository, or further than the log, is passed over.
+    ///
+    /// # Errors
+    /// As [`Self::open`]
+    pub fn open_from(store: Arc<dyn Store>, saved: Option<&[u8]>) -> Result<Option<Self>> {
+        let mut opened = Self::empty(store)?;
+        opened.begin(saved)?;
         opened.catch_up()?;
         Ok((opened.next > 0).then_some(opened))
     }
@@ -49,12 +65,16 @@ impl RepositoryLog {
     /// # Errors
     /// As [`Self::open`]
     pub fn new(store: Arc<dyn Store>) -> Result<Self> {
-        Self::empty(store, Token::new()?)
+        let mut new = Self::empty(store)?;
+        new.state.repository = Token::new()?;
+        Ok(new)
     }
 
-    fn empty(store: Arc<dyn Store>, repository: Token) -> Result<Self> {
-        let (log, state) = (Key::new(LOG)?, State::new(repository));
-        Ok(Self { store, log, state, next: 0, last: Digest::default() })
+    /// A log of which nothing was read yet.
+    pub(crate) fn empty(store: Arc<dyn Store>) -> Result<Self> {
+        let (log, state) = (Key::new(LOG)?, State::new(Token::from_bytes([0; 16])));
+        let (last, due) = (Digest::default(), Due::default());
+        Ok(Self { store, log, state, next: 0, last, due })
     }
 
     /// What the entries so far say.
@@ -81,28 +101,70 @@ impl RepositoryLog {
         sapwood_objects::Blobs::address(&*self.store)
     }
 
+    /// The state as bytes, to be saved on this machine and given to [`Self::open_from`]; `None` when there is no entry.
+    #[must_use]
+    pub fn checkpoint_bytes(&self) -> Option<Vec<u8>> {
+        let slot = self.next.checked_sub(1)?;
+        Some(checkpoint::write(slot, self.last, &self.state))
+    }
+
+    /// The checkpoint that is due, if one is: for a writer to ask after [`Self::append`] and [`Self::catch_up`], and to write
+    /// when it has answered its client. It is handed out once.
+    pub fn take_checkpoint(&mut self) -> Option<NewCheckpoint> {
+        let bytes = self.due.is_due().then(|| self.checkpoint_bytes())??;
+        let next = Due { len: len64(bytes.len()), ..Due::default() };
+        let since = std::mem::replace(&mut self.due, next);
+        let (store, slot) = (Arc::clone(&self.store), self.next.minus(1));
+        Some(NewCheckpoint { store, slot, bytes, since })
+    }
+
     /// Folds what is new.
     ///
     /// # Errors
     /// As [`Self::open`]
     pub fn catch_up(&mut self) -> Result<()> {
+        self.catch_up_with(&mut |_, _| {})
+    }
+
+    /// Folds what is new, and hands out each item.
+    ///
+    /// # Errors
+    /// As [`Self::open`]
+    pub fn catch_up_with(&mut self, seen: &mut Seen<'_>) -> Result<()> {
+        self.follow(seen, &mut |_| Ok(()))
+    }
+
+    /// Folds what is new, and calls `after` behind each entry.
+    pub(crate) fn follow(
+        &mut self,
+        seen: &mut Seen<'_>,
+        after: &mut dyn FnMut(&Self) -> Result<()>,
+    ) -> Result<()> {
         loop {
             let (page, is_last) = page(&*self.store, self.next)?;
-            self.fold_page(self.next, &page)?;
+            for stored in &page {
+                self.fold(stored, seen)?;
+                after(self)?;
+            }
             if is_last {
                 return Ok(());
             }
         }
     }
 
-    /// Folds entries that were read from `first` on, but for those that were folded before.
+    /// Folds entries that were read from `first` on, but for those that were folded before, and hands out each item.
     ///
     /// # Errors
     /// [`Error::Damaged`]
-    pub fn fold_page(&mut self, first: u64, page: &[Vec<u8>]) -> Result<()> {
+    pub fn fold_page(
+        &mut self,
+        first: u64,
+        page: &[Vec<u8>],
+        seen: &mut Seen<'_>,
+    ) -> Result<()> {
         for (slot, stored) in (first..).zip(page) {
             if slot == self.next {
-                self.fold(stored)?;
+                self.fold(stored, seen)?;
             }
         }
         Ok(())
@@ -129,17 +191,30 @@ impl RepositoryLog {
         prepare: &mut Prepare<'_>,
         patience: &mut Patience<'_>,
     ) -> Result<bool> {
+        self.append_with(prepare, patience, &mut |_, _| {})
+    }
+
+    /// The same, and hands out each item that is folded: those of other writers that came first, and its own.
+    ///
+    /// # Errors
+    /// As [`Self::append`]
+    pub fn append_with(
+        &mut self,
+        prepare: &mut Prepare<'_>,
+        patience: &mut Patience<'_>,
+        seen: &mut Seen<'_>,
+    ) -> Result<bool> {
         loop {
             let Some(items) = prepare(&self.state)? else { return Ok(false) };
             let (slot, record) = self.next_entry(&items)?;
             match slot.claim(&*self.store, &record, patience)? {
                 Claim::Won => {
-                    self.fold(record.as_bytes())?;
+                    self.fold(record.as_bytes(), seen)?;
                     return Ok(true);
                 }
                 Claim::Lost(other) => {
-                    self.fold(&other)?;
-                    self.catch_up()?;
+                    self.fold(&other, seen)?;
+                    self.catch_up_with(seen)?;
                 }
             }
         }
@@ -150,12 +225,14 @@ impl RepositoryLog {
     }
 
     /// Applies an entry as it is stored.
-    fn fold(&mut self, stored: &[u8]) -> Result<()> {
+    fn fold(&mut self, stored: &[u8], seen: &mut Seen<'_>) -> Result<()> {
         let folded = self.try_fold(stored);
         let (slot, store) = (self.next, self.address().into());
-        folded.map_err(|why| Error::Damaged { store, slot, why })?;
+        let items = folded.map_err(|why| Error::Damaged { store, slot, why })?;
         self.next = self.next.plus(1);
         self.last = Digest::of(stored);
+        self.due.count(stored);
+        items.iter().for_each(|found| seen(slot, &found.item));
         Ok(())
     }
 
@@ -165,7 +242,7 @@ impl RepositoryLog {
         self.state.fits(&entry::parse(body, Token::LEN)?.1)
     }
 
-    fn try_fold(&mut self, stored: &[u8]) -> Result<(), String> {
+    fn try_fold<'a>(&mut self, stored: &'a [u8]) -> Result<Vec<Found<'a>>, String> {
         let (_, body) = Record::parse(stored).ok_or("is too short")?;
         let (head, items) = entry::parse(body, Token::LEN)?;
         if head.slot != self.next {
@@ -179,7 +256,8 @@ impl RepositoryLog {
         } else if head.repository != self.state.repository {
             return Err("is of another repository".to_owned());
         }
-        self.state.apply(self.next, &items)
+        self.state.apply(self.next, &items)?;
+        Ok(items)
     }
 
     /// Bytes that stand in an entry.

@@ -110,6 +110,13 @@ impl State {
     fn checked(&self, item: &Item<'_>, next: u64) -> Result<u64, String> {
         match item {
             Item::File { .. } | Item::Gone { .. } => Ok(next),
+            Item::Reps(reps) => match reps.iter().find(|rep| rep.revision >= next) {
+                Some(rep) => Err(format!(
+                    "has a representation in revision {}, which is not there",
+                    rep.revision
+                )),
+                None => Ok(next),
+            },
             Item::Revision { revision, .. } if *revision == next => Ok(next.plus(1)),
             Item::Revision { revision, .. } => {
                 Err(format!("has revision {revision} where {next} comes next"))
@@ -152,6 +159,8 @@ impl State {
                 self.files.insert(path.clone().into_owned(), file);
             }
             Item::Gone { path } => drop(self.files.remove(path.as_ref())),
+            // They would grow without bound: who needs them keeps them (`RepositoryLog::catch_up_with`).
+            Item::Reps(_) => {}
             Item::Revision { revision, data, props } => {
                 let (data, props) = match data {
                     Data::Inline(data) => (

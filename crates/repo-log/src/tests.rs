@@ -9,6 +9,7 @@
 
 mod bytes;
 mod chain;
+mod checkpoints;
 mod crashes;
 
 use std::borrow::Cow;

@@ -7,6 +7,8 @@ use sapwood_core::exact::Exact as _;
 use sapwood_core::len64;
 use sapwood_objects::{Key, Store};
 
+use crate::checkpoint::{self, Checkpoint};
+use crate::checkpoints;
 use crate::digest::Hasher;
 use crate::entry::Object;
 use crate::error::{Error, Result};
@@ -21,6 +23,8 @@ const PIECE: u64 = 1 << 20;
 pub struct Verified {
     /// Entries, each with its sum, its place in the chain and what it changes.
     pub entries: u64,
+    /// Checkpoints, each with what the entries up to it add up to.
+    pub checkpoints: u64,
     /// Objects that they name, with all bytes.
     pub objects: u64,
 }
@@ -31,8 +35,10 @@ pub struct Verified {
 /// The first damage: an entry that is not what it was, or is missing before others; an object that is not what it was.
 pub fn verify(store: &Arc<dyn Store>) -> Result<Verified> {
     let address = sapwood_objects::Blobs::address(&**store);
-    let log = RepositoryLog::open(Arc::clone(store))?;
-    let log = log.ok_or_else(|| Error::NotThere(address.into()))?;
+    let (log, checkpoints) = chain(store)?;
+    if log.entries() == 0 {
+        return Err(Error::NotThere(address.into()));
+    }
     // An entry behind the end that was read: one before it was lost.
     let last = Key::slot(&Key::new("log")?, log.entries().minus(1))?;
     if let Some(behind) = store.list("log", Some(&last), 1)?.first() {
@@ -43,7 +49,7 @@ pub fn verify(store: &Arc<dyn Store>) -> Result<Verified> {
             return Err(Error::Damaged { store: address.into(), slot: newest, why });
         }
     }
-    let mut verified = Verified { entries: log.entries(), objects: 0 };
+    let mut verified = Verified { entries: log.entries(), checkpoints, objects: 0 };
     let state = log.state();
     let packs = state
         .packs
@@ -61,6 +67,61 @@ pub fn verify(store: &Arc<dyn Store>) -> Result<Verified> {
         }
     }
     Ok(verified)
+}
+
+/// Follows the chain from its first entry to its end, past all checkpoints, which must say what the entries do. How many
+/// checkpoints there are.
+fn chain(store: &Arc<dyn Store>) -> Result<(RepositoryLog, u64)> {
+    // Those that come while this is read are not of interest.
+    let slots: BTreeSet<u64> = checkpoints::listed(&**store, 0)?.into_iter().collect();
+    let mut log = RepositoryLog::empty(Arc::clone(store))?;
+    let mut wrong = None;
+    log.follow(&mut |_, _| {}, &mut |log| {
+        let slot = log.entries().minus(1);
+        if wrong.is_none() && slots.contains(&slot) {
+            wrong = checked(log, slot)?;
+        }
+        Ok(())
+    })?;
+    for slot in slots.range(log.entries()..) {
+        wrong = Some(behind(&log, *slot)?);
+    }
+    // What is wrong with entries is worse, and was found before.
+    match wrong {
+        Some(error) => Err(error),
+        None => Ok((log, len64(slots.len()))),
+    }
+}
+
+/// What is wrong where a checkpoint's entry is not there.
+fn behind(log: &RepositoryLog, slot: u64) -> Result<Error> {
+    let (store, key) = (log.address().into(), checkpoints::key(slot)?);
+    let found = checkpoints::read(&**log.store(), slot)?.map(|bytes| checkpoint::parse(&bytes));
+    let own = |found: &Checkpoint| found.state.repository == log.state().repository;
+    if found.is_some_and(|found| found.is_ok_and(|found| own(&found))) {
+        let why = format!("is missing, and '{key}' is there");
+        return Ok(Error::Damaged { store, slot: log.entries(), why });
+    }
+    let why = "is not of this repository".to_owned();
+    Ok(Error::Checkpoint { store, key: key.as_str().into(), why })
+}
+
+/// What is wrong with the checkpoint of the newest entry.
+fn checked(log: &RepositoryLog, slot: u64) -> Result<Option<Error>> {
+    let why = match checkpoints::read(&**log.store(), slot)?.map(|bytes| checkpoint::parse(&bytes))
+    {
+        // It was removed meanwhile.
+        None => return Ok(None),
+        Some(Err(why)) => why,
+        Some(Ok(found))
+            if (found.slot, found.last, &found.state) == (slot, log.last, log.state()) =>
+        {
+            return Ok(None);
+        }
+        Some(Ok(_)) => "does not agree with the entries up to it".to_owned(),
+    };
+    let key = checkpoints::key(slot)?.as_str().into();
+    Ok(Some(Error::Checkpoint { store: log.address().into(), key, why }))
 }
 
 /// Reads an object piece by piece. Its sum is checked at the end.

@@ -108,7 +108,10 @@ impl Import<'_> {
         let mut patience = |asked: u32, _: &sapwood_objects::Error| asked < ASKS;
         let mut prepare = |state: &State| Ok(fits(state).then(|| items.clone()));
         if self.log.append(&mut prepare, &mut patience)? {
-            return Ok(());
+            return match self.log.take_checkpoint() {
+                Some(checkpoint) => Ok(checkpoint.write().map(drop)?),
+                None => Ok(()),
+            };
         }
         Err(self.another("it was changed by another program during the import"))
     }

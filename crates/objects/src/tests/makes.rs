@@ -1,9 +1,10 @@
 //! Each make keeps its promises; what does not is refused.
 
 use std::fs;
+use std::sync::Arc;
 
-use crate::testing::{Cheat, Cheater, suite};
-use crate::{Blobs as _, Error, Folder, Key, Log as _, Memory, prove};
+use crate::testing::{Cheat, Cheater, Fault, Faulty, suite};
+use crate::{Blobs as _, Counted, Error, Folder, Key, Log as _, Memory, prove};
 use sapwood_core::{ErrorCode, SvnError};
 
 #[test]
@@ -68,4 +69,48 @@ fn stores_that_cheat_are_refused() {
         assert!(fits, "{how:?}: {text}");
         assert_eq!(store.list("proof", None, 10).unwrap(), [], "{how:?}");
     }
+}
+
+#[test]
+fn what_a_store_is_asked_for_is_counted() {
+    let counted = Counted::new(Arc::new(Memory::new()));
+    suite(&counted);
+    let before = counted.requests();
+    let (log, key) = (Key::new("log").unwrap(), Key::new("big/x").unwrap());
+    for expected in ["Created", "Taken"] {
+        let attempt = counted.attempt(&log, 0, b"entry").unwrap();
+        assert_eq!(format!("{attempt:?}"), expected);
+    }
+    counted.attempt(&log, 1, b"entry").unwrap();
+    assert_eq!(counted.read_from(&log, 0, 9).unwrap().len(), 2);
+    counted.put(&key, b"0123456789").unwrap();
+    counted.get(&key, 2..5).unwrap();
+    counted.get(&Key::new("big/y").unwrap(), 0..1).unwrap();
+    counted.list("big", None, 5).unwrap();
+    counted.delete(&key).unwrap();
+    let mut upload = counted.clone().upload(&key).unwrap();
+    upload.append(b"abc").unwrap();
+    upload.finish().unwrap();
+    let after = counted.requests().named();
+    let new =
+        before.named().into_iter().zip(after).map(|((name, old), (_, new))| (name, new - old));
+    let expected = [
+        ("get", 2),
+        ("put", 3),
+        ("list", 1),
+        ("delete", 1),
+        ("read", 1),
+        ("entries", 2),
+        ("claim", 3),
+        ("taken", 1),
+        ("failures", 0),
+        ("bytes_in", 13),
+        ("bytes_out", 28),
+    ];
+    assert_eq!(new.collect::<Vec<_>>(), expected);
+    let lost = Faulty::new(Arc::new(Memory::new()), 0, Fault::StopBefore);
+    let counted = Counted::new(Arc::new(lost));
+    counted.get(&key, 0..1).unwrap_err();
+    counted.attempt(&log, 0, b"x").unwrap();
+    assert_eq!(counted.requests().failures, 2);
 }

@@ -3,11 +3,12 @@
 use std::borrow::Cow;
 
 use proptest::prelude::*;
+use sapwood_core::Sha1;
 use sapwood_objects::Token;
 
 use super::{file, object, revision};
 use crate::digest::Digest;
-use crate::entry::{Data, Head, Item, is_path, parse, write};
+use crate::entry::{Data, Head, Item, Rep, is_path, parse, write};
 use crate::state::State;
 
 fn head() -> Head {
@@ -25,7 +26,13 @@ fn all() -> Vec<Item<'static>> {
         Item::Revision { revision: 1, data: Data::Big(big), props: Cow::Borrowed(b"END\n") },
         Item::Props { revision: 0, before: Digest::of(b"x"), bytes: Cow::Borrowed(b"\n\n\0") },
         Item::Pack { first: 0, count: 2, data: big, props: object(2, b"") },
+        Item::Reps(vec![rep(0), rep(1)]),
+        Item::Reps(Vec::new()),
     ]
+}
+
+fn rep(revision: u64) -> Rep {
+    Rep { sha1: Sha1::of(b"text"), revision, item: 3, size: u64::MAX, expanded: 4 }
 }
 
 #[test]
@@ -84,6 +91,10 @@ fn what_is_not_whole_is_refused() {
         "revision 1 1\na\n",
         "pack 0 1\n",
         "pack\n",
+        "reps 1\n\n",
+        "reps 0\n",
+        "reps 354745078340568301\n\n",
+        "reps x\n\n",
         "other 1 2\n",
         "gone a//b\n",
     ] {
@@ -113,7 +124,9 @@ fn what_does_not_follow_is_refused_and_changes_nothing() {
     let pack =
         |first, count| Item::Pack { first, count, data: object(1, b"d"), props: object(2, b"p") };
     let before = state.clone();
-    for bad in [revision(2, ""), revision(4, ""), other(1), other(3), pack(4, 1), pack(0, 0)] {
+    let reps = Item::Reps(vec![rep(2), rep(3)]);
+    let bads = [revision(2, ""), revision(4, ""), other(1), other(3), pack(4, 1), pack(0, 0), reps];
+    for bad in bads {
         apply(&mut state, &[file("x", "y"), bad.clone()]).unwrap_err();
         assert_eq!(state, before, "{bad:?}");
     }

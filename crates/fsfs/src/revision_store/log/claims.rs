@@ -13,11 +13,11 @@ use std::time::{Duration, Instant};
 use parking_lot::Mutex;
 use sapwood_core::{Cut as _, Exact as _, Revnum, len64};
 use sapwood_objects::{Claim, Key, Token};
-use sapwood_repo_log::entry::{Data, Item, Object};
+use sapwood_repo_log::entry::{Data, Item, Object, Rep};
 use sapwood_repo_log::Hasher;
 
 use super::super::{Announcement, NewRevision, StagedRevision};
-use super::LogRevisions;
+use super::{LogRevisions, reps};
 use crate::error::{Error, Result};
 
 /// The most bytes of data in an entry: what would make it longer has an object of its own.
@@ -44,6 +44,7 @@ pub(super) struct Pending {
 struct Gathered {
     data: GatheredData,
     props: Vec<u8>,
+    reps: Vec<Rep>,
 }
 
 #[derive(Debug)]
@@ -84,7 +85,10 @@ impl Pending {
             },
             props: Cow::Borrowed(&gathered.props),
         });
-        items.collect()
+        let reps: Vec<Rep> =
+            self.revisions.values().flat_map(|gathered| gathered.reps.iter().copied()).collect();
+        let reps = (!reps.is_empty()).then_some(Item::Reps(reps));
+        items.chain(reps).collect()
     }
 }
 
@@ -102,7 +106,8 @@ impl LogRevisions {
         } else {
             GatheredData::Sent(self.send(new)?)
         };
-        let gathered = Gathered { data, props: new.props.clone() };
+        let reps = new.reps.iter().map(reps::rep).collect();
+        let gathered = Gathered { data, props: new.props.clone(), reps };
         self.pending.lock().revisions.insert(new.revision, gathered);
         Ok(StagedRevision {
             revision: new.revision,
@@ -205,7 +210,11 @@ impl LogRevisions {
         match claimed.claim(&*self.store, &record, &mut patience)? {
             Claim::Won => {
                 let entry = record.as_bytes().to_vec();
-                Ok(self.log.write().fold_page(slot, std::slice::from_ref(&entry))?)
+                let entry = std::slice::from_ref(&entry);
+                self.log.write().fold_page(slot, entry, &mut |_, _| {})?;
+                // What goes wrong with it makes a later start longer, and the next one is due soon.
+                let _ = self.write_checkpoint();
+                Ok(())
             }
             Claim::Lost(_) => Err(Error::Overtaken),
         }

@@ -7,6 +7,8 @@
 //! - reading: [`places`] says which bytes of which object an object of the filesystem is;
 //! - following: [`tail`] asks the store for new entries, once for all threads that want to know at the same time;
 //! - writing: [`claims`] gathers what a commit brings, and claims an entry for it;
+//! - starting: the state that was [`saved`] last, else a checkpoint of the store, then the entries that follow;
+//! - [`reps`]: what other servers have brought and revisions made here may share;
 //! - [`overlay`]: changes of files beside revisions (locks on paths), which become an entry, too.
 //!
 //! Invariants: what is added follows from the state of the entry before it, or is [`Error::Overtaken`]; while a commit goes on
@@ -19,6 +21,8 @@ mod mirror;
 mod overlay;
 mod packed_props;
 mod places;
+mod reps;
+mod saved;
 mod tail;
 
 use std::ffi::OsString;
@@ -32,6 +36,7 @@ use sapwood_core::Revnum;
 use sapwood_fsfs_format::Layout;
 use sapwood_fsfs_format::current::Current;
 use sapwood_objects::Store;
+use sapwood_repo_log::entry::Item;
 use sapwood_repo_log::{RepositoryLog, State};
 use sapwood_store::{Stamp, StoredFile, WriteStorage};
 
@@ -40,6 +45,7 @@ use self::claims::Pending;
 use self::marker::Marker;
 use self::mirror::Mirror;
 use self::packed_props::Containers;
+use self::reps::Reps;
 use self::tail::Tail;
 use super::{
     Announcement, ChangeProps, Like, NewRevision, Object, PropsWriting, RevisionStore,
@@ -62,6 +68,7 @@ pub(crate) struct LogRevisions {
     pending: Mutex<Pending>,
     containers: Containers,
     mirror: Mirror,
+    reps: Reps,
 }
 
 /// A commit that goes on, until it is dropped.
@@ -86,7 +93,8 @@ impl LogRevisions {
         marker: &Marker,
     ) -> Result<Self> {
         let store = sapwood_objects::addresses::open(&marker.address)?;
-        let log = RepositoryLog::open(Arc::clone(&store))?;
+        let saved = saved::read(&*storage, db)?;
+        let log = RepositoryLog::open_from(Arc::clone(&store), saved.as_deref())?;
         let log = log.ok_or_else(|| {
             sapwood_repo_log::Error::NotThere(marker.address.clone().into_boxed_str())
         })?;
@@ -103,8 +111,12 @@ impl LogRevisions {
             holder: Mutex::default(),
             pending: Mutex::default(),
             containers: Containers::default(),
+            reps: Reps::default(),
         };
         opened.bring_files(&[])?;
+        if opened.is_far_from(saved.as_deref()) {
+            opened.save()?;
+        }
         Ok(opened)
     }
 
@@ -138,7 +150,8 @@ impl LogRevisions {
             if !page.is_empty() {
                 is_new = true;
                 let _wait = (!holds).then(|| self.in_flight.lock());
-                self.log.write().fold_page(first, &page)?;
+                let mut note = |_: u64, item: &Item<'_>| self.reps.note(item);
+                self.log.write().fold_page(first, &page, &mut note)?;
             }
             if is_last {
                 break;
