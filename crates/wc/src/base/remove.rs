@@ -7,7 +7,7 @@ use sapwood_core::paths::{RelPath, RelPathBuf};
 use super::BaseNode;
 use crate::db::{Db, Kind, NodeRow, Paths, Presence, below, depth_of, parent_of};
 use crate::error::Result;
-use crate::queue::WorkItem;
+use crate::work_item::WorkItem;
 
 /// How a node is removed from BASE.
 #[derive(Clone, Debug, Default)]

@@ -17,9 +17,9 @@ use crate::gather::Gathered;
 use crate::ignore::Patterns;
 use crate::props::WorkingFile;
 use crate::props::rules::{self, AUTO_PROPS, TRUE_VALUE};
-use crate::queue::WorkItem;
 use crate::root::WorkingCopy;
 use crate::view::Status;
+use crate::work_item::WorkItem;
 
 /// What is added, and with what.
 #[derive(Clone, Debug)]

@@ -21,9 +21,9 @@ use crate::conflict::{
 use crate::db::{NodeRow, Presence, depth_of};
 use crate::error::{Error, Result};
 use crate::node::prefix;
-use crate::queue::WorkItem;
 use crate::root::{WorkingCopy, disk_kind};
 use crate::view::Status;
+use crate::work_item::WorkItem;
 
 /// What is reported of one path when the transaction is complete.
 pub(super) struct Saying {

@@ -28,8 +28,8 @@ use crate::error::{Error, Result};
 use crate::files::{self, Form};
 use crate::layout;
 use crate::local_mods::is_magic;
-use crate::queue::WorkItem;
 use crate::translate::{Direction, KeywordSource, TranslatedReader, Translation};
+use crate::work_item::WorkItem;
 
 /// A file that is open.
 #[derive(Debug)]
