@@ -132,7 +132,7 @@ impl Db {
     }
 
     /// Removes local properties, changelists and conflicts of a path and all below it.
-    pub(crate) fn remove_actual_below(&self, relpath: &RelPath) -> Result<()> {
+    fn remove_actual_below(&self, relpath: &RelPath) -> Result<()> {
         self.remove_actual(relpath)?;
         let (above, end) = below(relpath);
         self.execute(

@@ -341,7 +341,7 @@ impl WorkingCopy {
     }
 
     /// The row of an addition without history, inside a transaction.
-    pub(crate) fn insert_addition(&self, relpath: &RelPath, kind: Kind) -> Result<()> {
+    fn insert_addition(&self, relpath: &RelPath, kind: Kind) -> Result<()> {
         let db = self.db();
         let op_depth = depth_of(relpath);
         let mut row = NodeRow::new(relpath, op_depth, Presence::Normal, kind);

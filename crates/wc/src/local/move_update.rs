@@ -314,7 +314,7 @@ impl MoveUpdate<'_> {
     }
 
     /// Records a tree conflict at the root of the operation that hides a node.
-    pub(super) fn mark_hidden(
+    fn mark_hidden(
         &mut self,
         at: usize,
         old_kind: Option<NodeKind>,

@@ -100,7 +100,7 @@ struct Outcome {
 }
 
 impl UpdateEditor<'_> {
-    pub(super) fn mark_file_edited(&mut self, handle: u64) -> Result<()> {
+    fn mark_file_edited(&mut self, handle: u64) -> Result<()> {
         let file = self.file_mut(handle)?;
         if file.edited {
             return Ok(());
