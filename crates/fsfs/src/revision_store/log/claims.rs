@@ -25,7 +25,7 @@ const INLINE: u64 = 4 << 20;
 /// Bytes that are sent at once of what is long.
 const PIECE: usize = 1 << 20;
 /// For how long a store is asked again that does not answer a claim.
-const PATIENCE: Duration = Duration::from_secs(60);
+pub(super) const PATIENCE: Duration = Duration::from_secs(60);
 /// The pauses between: the first, and the longest.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(2));
 
@@ -201,7 +201,7 @@ impl LogRevisions {
         let begun = Instant::now();
         let mut patience = |attempts: u32, _: &sapwood_objects::Error| {
             let doubled = PAUSES.0.saturating_mul(1 << attempts.min(10));
-            let goes_on = begun.elapsed() < PATIENCE;
+            let goes_on = begun.elapsed() < self.patience;
             if goes_on {
                 std::thread::sleep(doubled.min(PAUSES.1));
             }

@@ -30,6 +30,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread::{self, ThreadId};
+use std::time::Duration;
 
 use parking_lot::{Mutex, MutexGuard, RwLock};
 use sapwood_core::Revnum;
@@ -69,6 +70,8 @@ pub(crate) struct LogRevisions {
     containers: Containers,
     mirror: Mirror,
     reps: Reps,
+    /// For how long a store is asked again that does not answer a claim.
+    patience: Duration,
 }
 
 /// A commit that goes on, until it is dropped.
@@ -112,6 +115,7 @@ impl LogRevisions {
             pending: Mutex::default(),
             containers: Containers::default(),
             reps: Reps::default(),
+            patience: claims::PATIENCE,
         };
         opened.bring_files(&[])?;
         if opened.is_far_from(saved.as_deref()) {
@@ -246,3 +250,6 @@ impl RevisionStore for LogRevisions {
         self.change_revprops(revision, change, how)
     }
 }
+
+#[cfg(test)]
+mod tests;

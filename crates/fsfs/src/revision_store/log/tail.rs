@@ -114,7 +114,7 @@ mod tests {
     fn a_failure_is_everybodys_and_the_next_question_is_another() {
         let tail = Tail::default();
         let failed = tail.ask(|| Err(Error::Corrupt("no".to_owned())));
-        assert_eq!(failed.unwrap_err().to_string(), "no");
+        assert!(failed.unwrap_err().to_string().ends_with("no"));
         tail.ask(|| Ok(())).unwrap();
     }
 }
