@@ -55,6 +55,11 @@ impl Mirror {
         }
     }
 
+    /// The repository's folder.
+    pub(super) fn root(&self) -> &Path {
+        &self.root
+    }
+
     /// The list, and how many entries it is of.
     fn read_list(&self, storage: &dyn WriteStorage) -> Result<(u64, Known)> {
         let bytes = match storage.read(&self.list, LIST_LEN) {

@@ -9,6 +9,7 @@
 //! - writing: [`claims`] gathers what a commit brings, and claims an entry for it;
 //! - starting: the state that was [`saved`] last, else a checkpoint of the store, then the entries that follow;
 //! - [`reps`]: what other servers have brought and revisions made here may share;
+//! - [`push`]: what people changed in the folder goes to the store;
 //! - [`overlay`]: changes of files beside revisions (locks on paths), which become an entry, too.
 //!
 //! Invariants: what is added follows from the state of the entry before it, or is [`Error::Overtaken`]; while a commit goes on
@@ -21,6 +22,7 @@ mod mirror;
 mod overlay;
 mod packed_props;
 mod places;
+mod push;
 mod reps;
 mod saved;
 mod tail;
@@ -136,8 +138,9 @@ impl LogRevisions {
         Flight { holder: &self.holder, _in_flight: in_flight }
     }
 
-    /// Applies what other servers have added, as of now. A thread that commits sees what it began with.
-    fn refresh(&self) -> Result<()> {
+    /// Applies what other servers have added, as of now: what is there for readers is what was applied last. A thread that commits sees
+    /// what it began with. It may wait for a commit of this process, so the caller holds no lock.
+    pub(crate) fn refresh(&self) -> Result<()> {
         if *self.holder.lock() == Some(thread::current().id()) {
             return Ok(());
         }
@@ -184,9 +187,6 @@ impl RevisionStore for LogRevisions {
     }
 
     fn version(&self, object: Object<'_>) -> io::Result<Stamp> {
-        if object == Object::Youngest {
-            self.refresh().map_err(tail::as_io)?;
-        }
         let number = self.version_of(object).ok_or(io::ErrorKind::NotFound)?;
         // A version of such a store is never met again: as if it were old.
         Ok(Stamp { inode: number, len: 0, modified: 0, changed: 0 })
