@@ -4,6 +4,7 @@
 //! - [`checkpoint`]: the bytes of a checkpoint, from which a log is read instead of from its beginning;
 //! - [`State`]: what the entries so far say: where each revision is, which files the repository has;
 //! - [`RepositoryLog`]: reads the log to its end and adds to it; who loses a slot prepares again;
+//! - [`Place`]: where bytes are read best: entries that are small and beside each other are in segments too ([`NewSegments`]);
 //! - [`verify()`]: the whole chain, and all that it names.
 //!
 //! What a revision is, and what is in the files, is not known here: their bytes are kept as they are.
@@ -18,6 +19,9 @@ pub mod entry;
 mod error;
 mod lines;
 mod log;
+mod places;
+mod reps;
+mod segments;
 mod start;
 mod state;
 #[cfg(test)]
@@ -28,5 +32,7 @@ pub use checkpoints::NewCheckpoint;
 pub use digest::{Digest, Hasher};
 pub use error::{Error, Result};
 pub use log::{Prepare, RepositoryLog, Seen};
-pub use state::{File, Location, Packed, RevisionData, State};
+pub use places::Place;
+pub use segments::{NewSegments, WrittenSegments};
+pub use state::{EntrySegment, File, Location, Packed, RevisionData, State};
 pub use verify::{Verified, read_object, verify};

@@ -14,10 +14,8 @@ use crate::checkpoints::NewCheckpoint;
 use crate::digest::Digest;
 use crate::entry::{self, Found, Head, Item};
 use crate::error::{Error, Result};
-use crate::state::{Location, State};
+use crate::state::{LOG, Location, State};
 
-/// Where the entries are in a store.
-const LOG: &str = "log";
 /// How many entries are read at once.
 const PAGE: usize = 64;
 
@@ -34,6 +32,8 @@ pub struct RepositoryLog {
     /// The sum of the last entry.
     pub(crate) last: Digest,
     pub(crate) due: Due,
+    /// The first entry that was not looked at for segments.
+    pub(crate) looked: u64,
 }
 
 /// Is called with each item that is folded, and the number of its entry, when the state has it.
@@ -74,7 +74,7 @@ impl RepositoryLog {
     pub(crate) fn empty(store: Arc<dyn Store>) -> Result<Self> {
         let (log, state) = (Key::new(LOG)?, State::new(Token::from_bytes([0; 16])));
         let (last, due) = (Digest::default(), Due::default());
-        Ok(Self { store, log, state, next: 0, last, due })
+        Ok(Self { store, log, state, next: 0, last, due, looked: 0 })
     }
 
     /// What the entries so far say.
@@ -213,7 +213,7 @@ impl RepositoryLog {
     /// Whether an entry would be one that can be applied.
     fn fits(&self, stored: &[u8]) -> Result<(), String> {
         let (_, body) = Record::parse(stored).ok_or("is too short")?;
-        self.state.fits(&entry::parse(body, Token::LEN)?.1)
+        self.state.fits(self.next, &entry::parse(body, Token::LEN)?.1)
     }
 
     fn try_fold<'a>(&mut self, stored: &'a [u8]) -> Result<Vec<Found<'a>>, String> {
@@ -234,21 +234,23 @@ impl RepositoryLog {
         Ok(items)
     }
 
-    /// Bytes that stand in an entry.
+    /// Bytes that stand in an entry: from a segment, or from the entry itself.
     ///
     /// # Errors
     /// Those of the store; [`Error::WrongData`].
     pub fn read(&self, location: &Location) -> Result<Vec<u8>> {
+        let place = self.state.place(location)?;
+        let is_right = |bytes: &Vec<u8>| Digest::of(bytes) == location.digest;
+        if let Some(bytes) = self.store.get(&place.key, place.range)?.filter(is_right) {
+            return Ok(bytes);
+        }
         let key = Key::slot(&self.log, location.slot)?;
         let at = len64(location.at);
         let bytes = self.store.get(&key, at..at.plus(len64(location.len)))?;
-        match bytes {
-            Some(bytes) if Digest::of(&bytes) == location.digest => Ok(bytes),
-            _ => Err(Error::WrongData {
-                store: self.address().into(),
-                key: key.as_str().into(),
-                slot: location.slot,
-            }),
-        }
+        bytes.filter(is_right).ok_or_else(|| Error::WrongData {
+            store: self.address().into(),
+            key: key.as_str().into(),
+            slot: location.slot,
+        })
     }
 }

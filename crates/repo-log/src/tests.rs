@@ -11,6 +11,7 @@ mod bytes;
 mod chain;
 mod checkpoints;
 mod crashes;
+mod segments;
 
 use std::borrow::Cow;
 

@@ -1,19 +1,19 @@
 //! The whole chain of a log, and all objects that it names.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use sapwood_core::exact::Exact as _;
+use sapwood_core::exact::{Exact as _, clamped};
 use sapwood_core::len64;
 use sapwood_objects::{Key, Store};
 
 use crate::checkpoint::{self, Checkpoint};
 use crate::checkpoints;
-use crate::digest::Hasher;
+use crate::digest::{Digest, Hasher};
 use crate::entry::Object;
 use crate::error::{Error, Result};
 use crate::log::RepositoryLog;
-use crate::state::RevisionData;
+use crate::state::{RevisionData, SEGMENTS};
 
 /// Bytes of an object that are read at once.
 const PIECE: u64 = 1 << 20;
@@ -49,8 +49,9 @@ pub fn verify(store: &Arc<dyn Store>) -> Result<Verified> {
             return Err(Error::Damaged { store: address.into(), slot: newest, why });
         }
     }
-    let mut verified = Verified { entries: log.entries(), checkpoints, objects: 0 };
     let state = log.state();
+    let segments = len64(state.segments.len());
+    let mut verified = Verified { entries: log.entries(), checkpoints, objects: segments };
     let packs = state
         .packs
         .values()
@@ -76,8 +77,10 @@ fn chain(store: &Arc<dyn Store>) -> Result<(RepositoryLog, u64)> {
     let slots: BTreeSet<u64> = checkpoints::listed(&**store, 0)?.into_iter().collect();
     let mut log = RepositoryLog::empty(Arc::clone(store))?;
     let mut wrong = None;
+    let mut sums = Sums::default();
     log.follow(&mut |_, _| {}, &mut |log| {
         let slot = log.entries().minus(1);
+        sums.add(log, slot);
         if wrong.is_none() && slots.contains(&slot) {
             wrong = checked(log, slot)?;
         }
@@ -86,10 +89,55 @@ fn chain(store: &Arc<dyn Store>) -> Result<(RepositoryLog, u64)> {
     for slot in slots.range(log.entries()..) {
         wrong = Some(behind(&log, *slot)?);
     }
+    sums.check(&log)?;
     // What is wrong with entries is worse, and was found before.
     match wrong {
         Some(error) => Err(error),
         None => Ok((log, len64(slots.len()))),
+    }
+}
+
+/// Sums of entries that may be in segments.
+#[derive(Default)]
+struct Sums(BTreeMap<u64, Digest>);
+
+impl Sums {
+    /// Adds that of the newest entry, and drops those that no segment needs.
+    fn add(&mut self, log: &RepositoryLog, slot: u64) {
+        self.0.insert(slot, log.last);
+        let state = log.state();
+        let is_round = slot.is_multiple_of(1024);
+        if is_round {
+            let needed = |slot: u64| {
+                let segment = state.segments.range(..=slot).next_back();
+                slot >= state.segmented
+                    || segment.is_some_and(|(at, s)| slot < at.plus(len64(s.lens.len())))
+            };
+            self.0.retain(|slot, _| needed(*slot));
+        }
+    }
+
+    /// Compares all segments with the entries.
+    fn check(&self, log: &RepositoryLog) -> Result<()> {
+        for (first, segment) in &log.state().segments {
+            let mut bytes = Vec::new();
+            read_object(&**log.store(), SEGMENTS, &segment.data, segment.slot, &mut |piece| {
+                bytes.extend_from_slice(piece);
+                Ok(())
+            })?;
+            let mut rest = bytes.as_slice();
+            for (slot, len) in (*first..).zip(&segment.lens) {
+                let cut = rest.split_at_checked(clamped(*len));
+                let (entry, behind) = cut.unwrap_or((&[], &[]));
+                if self.0.get(&slot) != Some(&Digest::of(entry)) {
+                    let key = Key::of_token(SEGMENTS, segment.data.token)?;
+                    let (store, key) = (log.address().into(), key.as_str().into());
+                    return Err(Error::WrongData { store, key, slot: segment.slot });
+                }
+                rest = behind;
+            }
+        }
+        Ok(())
     }
 }
 
