@@ -5,6 +5,7 @@
 //! - [`State`]: what the entries so far say: where each revision is, which files the repository has;
 //! - [`RepositoryLog`]: reads the log to its end and adds to it; who loses a slot prepares again;
 //! - [`Place`]: where bytes are read best: entries that are small and beside each other are in segments too ([`NewSegments`]);
+//! - [`find_orphans`]: objects that writers left which were stopped;
 //! - [`verify()`]: the whole chain, and all that it names.
 //!
 //! What a revision is, and what is in the files, is not known here: their bytes are kept as they are.
@@ -24,6 +25,7 @@ mod reps;
 mod segments;
 mod start;
 mod state;
+mod sweep;
 #[cfg(test)]
 mod tests;
 mod verify;
@@ -35,4 +37,5 @@ pub use log::{Prepare, RepositoryLog, Seen};
 pub use places::Place;
 pub use segments::{NewSegments, WrittenSegments};
 pub use state::{EntrySegment, File, Location, Packed, RevisionData, State};
+pub use sweep::{Orphans, find_orphans};
 pub use verify::{Verified, read_object, verify};

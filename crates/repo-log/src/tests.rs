@@ -12,6 +12,7 @@ mod chain;
 mod checkpoints;
 mod crashes;
 mod segments;
+mod sweep;
 
 use std::borrow::Cow;
 

@@ -13,7 +13,7 @@ use crate::digest::{Digest, Hasher};
 use crate::entry::Object;
 use crate::error::{Error, Result};
 use crate::log::RepositoryLog;
-use crate::state::{RevisionData, SEGMENTS};
+use crate::state::{LOG, RevisionData, SEGMENTS};
 
 /// Bytes of an object that are read at once.
 const PIECE: u64 = 1 << 20;
@@ -39,16 +39,7 @@ pub fn verify(store: &Arc<dyn Store>) -> Result<Verified> {
     if log.entries() == 0 {
         return Err(Error::NotThere(address.into()));
     }
-    // An entry behind the end that was read: one before it was lost.
-    let last = Key::slot(&Key::new("log")?, log.entries().minus(1))?;
-    if let Some(behind) = store.list("log", Some(&last), 1)?.first() {
-        // It may have come while this was read.
-        let newest = RepositoryLog::open(Arc::clone(store))?.map_or(0, |log| log.entries());
-        if behind.key.slot_in(&Key::new("log")?).is_none_or(|slot| slot >= newest) {
-            let why = format!("is missing, and '{}' is there", behind.key);
-            return Err(Error::Damaged { store: address.into(), slot: newest, why });
-        }
-    }
+    nothing_behind(&log)?;
     let state = log.state();
     let segments = len64(state.segments.len());
     let mut verified = Verified { entries: log.entries(), checkpoints, objects: segments };
@@ -68,6 +59,21 @@ pub fn verify(store: &Arc<dyn Store>) -> Result<Verified> {
         }
     }
     Ok(verified)
+}
+
+/// Whether the end of a log that was read is its end: with an entry behind it, one before that was lost.
+pub(crate) fn nothing_behind(log: &RepositoryLog) -> Result<()> {
+    let last = Key::slot(&log.log, log.entries().minus(1))?;
+    let store = log.store();
+    if let Some(behind) = store.list(LOG, Some(&last), 1)?.first() {
+        // It may have come while this was read.
+        let newest = RepositoryLog::open(Arc::clone(store))?.map_or(0, |log| log.entries());
+        if behind.key.slot_in(&log.log).is_none_or(|slot| slot >= newest) {
+            let why = format!("is missing, and '{}' is there", behind.key);
+            return Err(Error::Damaged { store: log.address().into(), slot: newest, why });
+        }
+    }
+    Ok(())
 }
 
 /// Follows the chain from its first entry to its end, past all checkpoints, which must say what the entries do. How many
@@ -142,7 +148,7 @@ impl Sums {
 }
 
 /// What is wrong where a checkpoint's entry is not there.
-fn behind(log: &RepositoryLog, slot: u64) -> Result<Error> {
+pub(crate) fn behind(log: &RepositoryLog, slot: u64) -> Result<Error> {
     let (store, key) = (log.address().into(), checkpoints::key(slot)?);
     let found = checkpoints::read(&**log.store(), slot)?.map(|bytes| checkpoint::parse(&bytes));
     let own = |found: &Checkpoint| found.state.repository == log.state().repository;
