@@ -14,11 +14,12 @@
 use std::path::Path;
 
 /// For each crate: `unwrap_or_default`, and `saturating_*`, outside comments and unit tests.
-const MOST: [(&str, usize, usize); 37] = [
+const MOST: [(&str, usize, usize); 38] = [
     ("accounts", 2, 3),
     ("acme", 0, 1),
     ("backup", 0, 0),
     ("bench", 5, 16),
+    ("block-cache", 0, 0),
     ("cli", 25, 26),
     ("client", 24, 39),
     ("core", 11, 9),

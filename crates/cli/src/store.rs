@@ -7,6 +7,7 @@
 mod addresses;
 mod folders;
 mod settings;
+mod sweep;
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -28,7 +29,17 @@ use crate::tool::Tool;
 const REQUESTS: OptionSpec =
     OptionSpec::flag("requests", None, "print how many requests the store had, by kind");
 
+const OLDER_THAN: OptionSpec = OptionSpec::value(
+    "older-than",
+    None,
+    "sweep: what was written more than ARG days ago (7, if not given)",
+);
+const DRY_RUN: OptionSpec =
+    OptionSpec::flag("dry-run", None, "sweep: print what would be removed, and remove nothing");
+
 const OPTIONS: &[OptionSpec] = &[
+    OLDER_THAN,
+    DRY_RUN,
     REQUESTS,
     name::QUIET.flag(Some('q'), "print only errors"),
     name::HELP.flag(Some('h'), "print this"),
@@ -50,6 +61,9 @@ folder that holds objects in place of a bucket.
                           from where all its folders get it
   verify ADDRESS          read its whole log, its checkpoints, and all that the log names
   info ADDRESS            say what it has
+  sweep ADDRESS           remove what writers left that were stopped: objects that its log does not
+                          name, and that are older than 7 days by the store's own clock. No import
+                          and no server may need longer than that from writing an object to naming it
 
 A repository must be FSFS of format 8 ('svnadmin info' says it): 'sapwood convert' makes one. The
 cache of representations stays behind: 'svnadmin build-repcache' makes it anew. Before the first
@@ -63,7 +77,7 @@ AWS_CA_BUNDLE, AWS_VIRTUAL_HOSTED_STYLE_REQUEST (true or false), AWS_PROFILE wit
 
 static TOOL: Tool = Tool {
     name: "sapwood store",
-    arguments: "import|export|create|attach|push|verify|info ...",
+    arguments: "import|export|create|attach|push|verify|info|sweep ...",
     options: OPTIONS,
     text: TEXT,
     run: store,
@@ -129,6 +143,11 @@ fn store(options: &Options, arguments: Vec<String>, out: &mut Output) -> SvnResu
         ["info", address] => {
             let opened = Opened::at(address)?;
             let line = info(&opened.log()?);
+            (opened, line)
+        }
+        ["sweep", address] => {
+            let opened = Opened::at(address)?;
+            let line = sweep::sweep(&opened.store, options, out)?;
             (opened, line)
         }
         _ => return Ok(TOOL.wrong_usage("a verb with its arguments is needed")),

@@ -39,6 +39,7 @@ targets! {
     id_token = "../../../fuzz/harness/id_token.rs";
     backup_record = "../../../fuzz/harness/backup_record.rs";
     repository_log = "../../../fuzz/harness/repository_log.rs";
+    block_cache = "../../../fuzz/harness/block_cache.rs";
     repository_checkpoint = "../../../fuzz/harness/repository_checkpoint.rs";
     queue = "../../../fuzz/harness/queue.rs";
     rules = "../../../fuzz/harness/rules.rs";

@@ -126,3 +126,40 @@ fn in_and_out_of_a_bucket() {
         |said: String| said.lines().find(|line| line.starts_with("Contents: ")).unwrap().to_owned();
     assert_eq!(contents(run(&["info", &name])), contents(run(&["info", &folder])));
 }
+
+#[test]
+fn what_stopped_writers_left_is_swept() {
+    let dir = tempfile::tempdir().unwrap();
+    let repo = dir.path().join("repo");
+    Programs::reference()
+        .run("svnadmin", ["create", text(&repo)])
+        .expect_success("svnadmin create");
+    let store = dir.path().join("store");
+    let address = format!("file://{}", store.display());
+    assert_eq!(ours(&["store", "import", "-q", text(&repo), &address]).0, 0);
+    let left = format!("big/{}", "7".repeat(32));
+    fs::create_dir_all(store.join("big")).unwrap();
+    fs::write(store.join(&left), "left").unwrap();
+    let nothing = format!(
+        "{address}: 0 of 1 objects with 0 bytes were removed; 1 are too young to be looked at\n"
+    );
+    assert_eq!(ours(&["store", "sweep", &address]), (0, nothing, String::new()));
+    let day = std::time::Duration::from_secs(86_400);
+    let before = std::time::SystemTime::now().checked_sub(day * 3).unwrap();
+    fs::File::open(store.join(&left)).unwrap().set_modified(before).unwrap();
+    let args = ["store", "sweep", "--older-than", "2", "--dry-run", &address];
+    let end = "; 0 are too young to be looked at\n";
+    let would = format!("{left} 4\n{address}: 1 of 1 objects with 4 bytes would be removed{end}");
+    assert_eq!(ours(&args), (0, would, String::new()));
+    assert!(store.join(&left).exists());
+    let done = format!("{left} 4\n{address}: 1 of 1 objects with 4 bytes were removed{end}");
+    let args = ["store", "sweep", "--older-than", "2", &address];
+    assert_eq!(ours(&args), (0, done, String::new()));
+    assert!(!store.join(&left).exists());
+    for bad in ["0", "-1", "x", "99999999999999999999"] {
+        let (code, _, error) = ours(&["store", "sweep", "--older-than", bad, &address]);
+        assert_eq!(code, 1);
+        assert!(error.contains(&format!("'{bad}' is no number of days from 1 to")), "{error}");
+    }
+    assert_eq!(ours(&["store", "verify", &address]).0, 0);
+}

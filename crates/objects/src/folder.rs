@@ -104,7 +104,7 @@ impl Folder {
             // What is being written, or is not of this store.
             let Some(Ok(key)) = below.map(Key::new) else { continue };
             match fs::metadata(&path) {
-                Ok(file) => found.push(Listed { key, len: file.len() }),
+                Ok(file) => found.push(Listed { key, len: file.len(), modified: file.modified()? }),
                 Err(e) if e.kind() == ErrorKind::NotFound => {}
                 Err(e) => return Err(e),
             }

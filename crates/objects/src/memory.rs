@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::ops::{Bound, Range};
 use std::sync::Arc;
+use std::time::SystemTime;
 
 use parking_lot::Mutex;
 use sapwood_core::exact::clamped;
@@ -13,7 +14,20 @@ use crate::error::Result;
 use crate::key::Key;
 use crate::store::{Attempt, Blobs, Listed, Log, Upload};
 
-type Objects = Arc<Mutex<BTreeMap<Key, Vec<u8>>>>;
+type Objects = Arc<Mutex<BTreeMap<Key, Object>>>;
+
+/// An object.
+#[derive(Debug)]
+struct Object {
+    bytes: Vec<u8>,
+    modified: SystemTime,
+}
+
+impl Object {
+    fn new(bytes: &[u8]) -> Self {
+        Self { bytes: bytes.to_vec(), modified: SystemTime::now() }
+    }
+}
 
 /// A store in memory. Its clones are the same store.
 #[derive(Clone, Debug, Default)]
@@ -27,6 +41,13 @@ impl Memory {
     pub fn new() -> Self {
         Self::default()
     }
+
+    /// Says when an object was written, in place of what the clock said; nothing, when there is none.
+    pub fn set_modified(&self, key: &Key, modified: SystemTime) {
+        if let Some(object) = self.objects.lock().get_mut(key) {
+            object.modified = modified;
+        }
+    }
 }
 
 impl Blobs for Memory {
@@ -36,14 +57,14 @@ impl Blobs for Memory {
 
     fn get(&self, key: &Key, range: Range<u64>) -> Result<Option<Vec<u8>>> {
         let objects = self.objects.lock();
-        let Some(bytes) = objects.get(key) else { return Ok(None) };
+        let Some(Object { bytes, .. }) = objects.get(key) else { return Ok(None) };
         let end = clamped(range.end).min(bytes.len());
         let start = clamped(range.start).min(end);
         Ok(Some(bytes.piece(start..end).to_vec()))
     }
 
     fn put(&self, key: &Key, bytes: &[u8]) -> Result<()> {
-        self.objects.lock().insert(key.clone(), bytes.to_vec());
+        self.objects.lock().insert(key.clone(), Object::new(bytes));
         Ok(())
     }
 
@@ -57,8 +78,11 @@ impl Blobs for Memory {
         let begin = after.map_or(Bound::Unbounded, Bound::Excluded);
         let later = objects.range((begin, Bound::Unbounded));
         let within = later.filter(|(key, _)| key.is_in(part)).take(most);
-        let listed =
-            within.map(|(key, bytes)| Listed { key: key.clone(), len: len64(bytes.len()) });
+        let listed = within.map(|(key, Object { bytes, modified })| Listed {
+            key: key.clone(),
+            len: len64(bytes.len()),
+            modified: *modified,
+        });
         Ok(listed.collect())
     }
 
@@ -77,8 +101,8 @@ impl Log for Memory {
         let objects = self.objects.lock();
         let mut found = Vec::new();
         for slot in (first..).take(most) {
-            let Some(bytes) = objects.get(&Key::slot(log, slot)?) else { break };
-            found.push(bytes.clone());
+            let Some(object) = objects.get(&Key::slot(log, slot)?) else { break };
+            found.push(object.bytes.clone());
         }
         Ok(found)
     }
@@ -87,7 +111,7 @@ impl Log for Memory {
         match self.objects.lock().entry(Key::slot(log, slot)?) {
             Entry::Occupied(_) => Ok(Attempt::Taken),
             Entry::Vacant(free) => {
-                free.insert(bytes.to_vec());
+                free.insert(Object::new(bytes));
                 Ok(Attempt::Created)
             }
         }
@@ -113,7 +137,7 @@ impl Upload for Collected {
     }
 
     fn finish(self: Box<Self>) -> Result<()> {
-        self.objects.lock().insert(self.key, self.bytes);
+        self.objects.lock().insert(self.key, Object::new(&self.bytes));
         Ok(())
     }
 }

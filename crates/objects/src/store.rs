@@ -12,6 +12,7 @@
 
 use std::fmt::Debug;
 use std::ops::Range;
+use std::time::SystemTime;
 
 use crate::error::{Error, Result};
 use crate::key::Key;
@@ -82,6 +83,8 @@ pub struct Listed {
     pub key: Key,
     /// How many bytes it has.
     pub len: u64,
+    /// When it was written, by the store's clock: no better than seconds with some.
+    pub modified: SystemTime,
 }
 
 /// Numbered entries that are created once, each by one writer. `log` names one of several logs of a store.

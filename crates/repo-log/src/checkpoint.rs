@@ -10,8 +10,10 @@ use sapwood_core::exact::Exact as _;
 use sapwood_core::len64;
 
 use crate::digest::Digest;
-use crate::lines::{Reader, close, digest, field, number, object, path_of, shown, token, unknown};
-use crate::state::{File, Location, Packed, RevisionData, State};
+use crate::lines::{
+    Reader, close, digest, field, number, numbers, object, path_of, shown, token, unknown,
+};
+use crate::state::{EntrySegment, File, Location, Packed, RevisionData, State, segment_end};
 
 /// The first line.
 const MAGIC: &str = "sapwood-checkpoint 1";
@@ -30,9 +32,10 @@ pub struct Checkpoint {
 /// The bytes of the checkpoint of an entry.
 #[must_use]
 pub fn write(slot: u64, last: Digest, state: &State) -> Vec<u8> {
-    let State { repository, revisions, files, packs, data, props } = state;
+    let State { repository, revisions, files, packs, data, props, segments, segmented } = state;
     let mut out = format!(
-        "{MAGIC}\nslot {slot}\nrepository {repository}\nlast {last}\nrevisions {revisions}\n"
+        "{MAGIC}\nslot {slot}\nrepository {repository}\nlast {last}\nrevisions {revisions}\n\
+         segmented {segmented}\n"
     );
     for (path, File { executable, bytes }) in files {
         let word = if *executable { "program" } else { "file" };
@@ -53,6 +56,9 @@ pub fn write(slot: u64, last: Digest, state: &State) -> Vec<u8> {
     }
     for (revision, location) in props {
         let _ = writeln!(out, "props {revision} {}", located(location));
+    }
+    for (first, EntrySegment { lens, data, slot }) in segments {
+        let _ = writeln!(out, "seg {first} {slot} {} {}", shown(data), numbers(lens));
     }
     let mut out = out.into_bytes();
     close(&mut out);
@@ -76,6 +82,7 @@ pub fn parse(bytes: &[u8]) -> Result<Checkpoint, String> {
     let mut state = State::new(token(field(reader.line()?, "repository")?)?);
     let last = digest(field(reader.line()?, "last")?)?;
     state.revisions = number(field(reader.line()?, "revisions")?)?;
+    state.segmented = earlier(field(reader.line()?, "segmented")?, slot)?;
     let mut order = Order::default();
     while !reader.is_at_end() {
         let line = reader.line()?;
@@ -143,6 +150,18 @@ fn add(state: &mut State, order: &mut Order, newest: u64, line: &str) -> Result<
             order.reach(3, line)?;
             let location = at(slot, begin, len, sum)?;
             insert(&mut state.props, known(revision, state.revisions)?, location, line)
+        }
+        ["seg", first, slot, name, len, sum, lens @ ..] => {
+            order.reach(4, line)?;
+            let first = number(first)?;
+            let lens = lens.iter().map(|len| number(len)).collect::<Result<Vec<_>, _>>()?;
+            let data = object(name, len, sum)?;
+            let end = segment_end(first, &lens, &data).filter(|end| *end <= state.segmented);
+            let before = state.segments.last_key_value();
+            let apart = before.is_none_or(|(at, s)| at.plus(len64(s.lens.len())) <= first);
+            end.filter(|_| apart).ok_or_else(|| unknown(line))?;
+            let slot = earlier(slot, newest)?;
+            insert(&mut state.segments, first, EntrySegment { lens, data, slot }, line)
         }
         _ => Err(unknown(line)),
     }

@@ -7,12 +7,16 @@ use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use sapwood_core::exact::Exact as _;
-use sapwood_core::{Sha1, len64};
+use sapwood_core::len64;
 use sapwood_objects::Token;
 
 use crate::digest::Digest;
 pub use crate::lines::{Object, is_path};
-use crate::lines::{Reader, close, digest, field, number, object, path_of, shown, token, unknown};
+use crate::lines::{
+    Reader, close, digest, field, number, numbers, numbers_of, object, path_of, shown, token,
+    unknown,
+};
+pub use crate::reps::Rep;
 
 /// The first line.
 const MAGIC: &str = "sapwood-log 1";
@@ -83,49 +87,18 @@ pub enum Item<'a> {
         /// Their properties, in `props/TOKEN`.
         props: Object,
     },
+    /// Entries are in an object too, one after the other as they are stored.
+    Segment {
+        /// The first of them.
+        first: u64,
+        /// The length in bytes of each.
+        lens: Vec<u64>,
+        /// All their bytes, in `seg/TOKEN`.
+        data: Object,
+    },
     /// Representations that are new in revisions of this entry, or of earlier ones: for writers that share equal texts. A
     /// state does not keep them.
     Reps(Vec<Rep>),
-}
-
-/// A representation, and the text that it is found by.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Rep {
-    /// The sum of the text.
-    pub sha1: Sha1,
-    /// The revision whose data it is in.
-    pub revision: u64,
-    /// Its item number there.
-    pub item: u64,
-    /// Its length in bytes, as it is stored.
-    pub size: u64,
-    /// The length of the text in bytes.
-    pub expanded: u64,
-}
-
-impl Rep {
-    /// The bytes of a row: the sum, and four numbers of 64 bits, the highest byte first.
-    const LEN: usize = 52;
-
-    fn row(&self) -> Vec<u8> {
-        let mut row = self.sha1.0.to_vec();
-        for number in [self.revision, self.item, self.size, self.expanded] {
-            row.extend_from_slice(&number.to_be_bytes());
-        }
-        row
-    }
-
-    fn parse(row: &[u8]) -> Option<Self> {
-        let (sha1, numbers) = row.split_first_chunk::<20>()?;
-        let mut numbers = numbers.as_chunks::<8>().0.iter().map(|bytes| u64::from_be_bytes(*bytes));
-        Some(Self {
-            sha1: Sha1(*sha1),
-            revision: numbers.next()?,
-            item: numbers.next()?,
-            size: numbers.next()?,
-            expanded: numbers.next()?,
-        })
-    }
 }
 
 /// An item as it was read, with where the first of its bytes stands in the entry as stored.
@@ -179,6 +152,10 @@ fn write_item(item: &Item<'_>, out: &mut Vec<u8>) {
             let _ = writeln!(line, "pack {first} {count} {} {}", shown(data), shown(props));
             [b"", b""]
         }
+        Item::Segment { first, lens, data } => {
+            let _ = writeln!(line, "seg {first} {}\n{}", shown(data), numbers(lens));
+            [b"", b""]
+        }
         Item::Reps(reps) => {
             let _ = writeln!(line, "reps {}", reps.len());
             rows = reps.iter().flat_map(Rep::row).collect::<Vec<u8>>();
@@ -189,7 +166,7 @@ fn write_item(item: &Item<'_>, out: &mut Vec<u8>) {
     for part in parts {
         out.extend_from_slice(part);
     }
-    if !matches!(item, Item::Gone { .. } | Item::Pack { .. }) {
+    if !matches!(item, Item::Gone { .. } | Item::Pack { .. } | Item::Segment { .. }) {
         out.push(b'\n');
     }
 }
@@ -247,6 +224,11 @@ fn item<'a>(reader: &mut Reader<'a>) -> Result<(Item<'a>, usize), String> {
             count: number(count)?,
             data: object(a, b, c)?,
             props: object(d, e, f)?,
+        },
+        ("seg", [first, token, len, digest]) => Item::Segment {
+            first: number(first)?,
+            lens: numbers_of(reader.line()?)?,
+            data: object(token, len, digest)?,
         },
         ("reps", [count]) => {
             let len = number(count)?.checked_mul(len64(Rep::LEN)).ok_or_else(|| unknown(line))?;

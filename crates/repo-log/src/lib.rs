@@ -4,6 +4,8 @@
 //! - [`checkpoint`]: the bytes of a checkpoint, from which a log is read instead of from its beginning;
 //! - [`State`]: what the entries so far say: where each revision is, which files the repository has;
 //! - [`RepositoryLog`]: reads the log to its end and adds to it; who loses a slot prepares again;
+//! - [`Place`]: where bytes are read best: entries that are small and beside each other are in segments too ([`NewSegments`]);
+//! - [`find_orphans`]: objects that writers left which were stopped;
 //! - [`verify()`]: the whole chain, and all that it names;
 //! - [`container`]: the properties of a packed shard as one object.
 //!
@@ -20,8 +22,12 @@ pub mod entry;
 mod error;
 mod lines;
 mod log;
+mod places;
+mod reps;
+mod segments;
 mod start;
 mod state;
+mod sweep;
 #[cfg(test)]
 mod tests;
 mod verify;
@@ -30,5 +36,8 @@ pub use checkpoints::NewCheckpoint;
 pub use digest::{Digest, Hasher};
 pub use error::{Error, Result};
 pub use log::{Prepare, RepositoryLog, Seen, Slot, page, read_location};
-pub use state::{File, Location, Packed, RevisionData, State};
+pub use places::Place;
+pub use segments::{NewSegments, WrittenSegments};
+pub use state::{EntrySegment, File, Location, Packed, RevisionData, State};
+pub use sweep::{Orphans, find_orphans};
 pub use verify::{Verified, read_object, verify};

@@ -108,6 +108,15 @@ pub(crate) fn number(text: &str) -> Result<u64, String> {
         .ok_or_else(|| format!("has '{text}' where a number should be"))
 }
 
+/// Numbers, as they stand in a line.
+pub(crate) fn numbers(numbers: &[u64]) -> String {
+    numbers.iter().map(u64::to_string).collect::<Vec<_>>().join(" ")
+}
+
+pub(crate) fn numbers_of(text: &str) -> Result<Vec<u64>, String> {
+    text.split(' ').map(number).collect()
+}
+
 pub(crate) fn digest(text: &str) -> Result<Digest, String> {
     Digest::parse(text).ok_or_else(|| format!("has '{text}' where a sum should be"))
 }

@@ -14,10 +14,9 @@ use crate::checkpoints::NewCheckpoint;
 use crate::digest::Digest;
 use crate::entry::{self, Found, Head, Item};
 use crate::error::{Error, Result};
-use crate::state::{Location, State};
+use crate::places::Place;
+use crate::state::{LOG, Location, State};
 
-/// Where the entries are in a store.
-const LOG: &str = "log";
 /// How many entries are read at once.
 const PAGE: usize = 64;
 
@@ -34,6 +33,8 @@ pub struct RepositoryLog {
     /// The sum of the last entry.
     pub(crate) last: Digest,
     pub(crate) due: Due,
+    /// The first entry that was not looked at for segments.
+    pub(crate) looked: u64,
 }
 
 /// Is called with each item that is folded, and the number of its entry, when the state has it.
@@ -74,7 +75,7 @@ impl RepositoryLog {
     pub(crate) fn empty(store: Arc<dyn Store>) -> Result<Self> {
         let (log, state) = (Key::new(LOG)?, State::new(Token::from_bytes([0; 16])));
         let (last, due) = (Digest::default(), Due::default());
-        Ok(Self { store, log, state, next: 0, last, due })
+        Ok(Self { store, log, state, next: 0, last, due, looked: 0 })
     }
 
     /// What the entries so far say.
@@ -239,7 +240,7 @@ impl RepositoryLog {
     /// Whether an entry would be one that can be applied.
     fn fits(&self, stored: &[u8]) -> Result<(), String> {
         let (_, body) = Record::parse(stored).ok_or("is too short")?;
-        self.state.fits(&entry::parse(body, Token::LEN)?.1)
+        self.state.fits(self.next, &entry::parse(body, Token::LEN)?.1)
     }
 
     fn try_fold<'a>(&mut self, stored: &'a [u8]) -> Result<Vec<Found<'a>>, String> {
@@ -260,12 +261,12 @@ impl RepositoryLog {
         Ok(items)
     }
 
-    /// Bytes that stand in an entry.
+    /// Bytes that stand in an entry: from a segment, or from the entry itself.
     ///
     /// # Errors
     /// Those of the store; [`Error::WrongData`].
     pub fn read(&self, location: &Location) -> Result<Vec<u8>> {
-        read_location(&*self.store, location)
+        read_location(&*self.store, &self.state.place(location)?, location)
     }
 }
 
@@ -307,20 +308,21 @@ pub fn page(store: &dyn Store, first: u64) -> Result<(Vec<Vec<u8>>, bool)> {
     Ok((page, is_last))
 }
 
-/// Bytes that stand in an entry.
+/// Bytes that stand in an entry, from where they are read best, or from the entry itself.
 ///
 /// # Errors
 /// Those of the store; [`Error::WrongData`].
-pub fn read_location(store: &dyn Store, location: &Location) -> Result<Vec<u8>> {
+pub fn read_location(store: &dyn Store, place: &Place, location: &Location) -> Result<Vec<u8>> {
+    let is_right = |bytes: &Vec<u8>| Digest::of(bytes) == location.digest;
+    if let Some(bytes) = store.get(&place.key, place.range.clone())?.filter(is_right) {
+        return Ok(bytes);
+    }
     let key = Key::slot(&Key::new(LOG)?, location.slot)?;
     let at = len64(location.at);
     let bytes = store.get(&key, at..at.plus(len64(location.len)))?;
-    match bytes {
-        Some(bytes) if Digest::of(&bytes) == location.digest => Ok(bytes),
-        _ => Err(Error::WrongData {
-            store: sapwood_objects::Blobs::address(store).into(),
-            key: key.as_str().into(),
-            slot: location.slot,
-        }),
-    }
+    bytes.filter(is_right).ok_or_else(|| Error::WrongData {
+        store: sapwood_objects::Blobs::address(store).into(),
+        key: key.as_str().into(),
+        slot: location.slot,
+    })
 }

@@ -9,6 +9,13 @@ use sapwood_objects::Token;
 use crate::digest::{Digest, Hasher};
 use crate::entry::{Data, Found, Item, Object};
 
+/// Where the entries are in a store.
+pub(crate) const LOG: &str = "log";
+/// Where the segments are.
+pub(crate) const SEGMENTS: &str = "seg";
+/// The most entries of a segment.
+const MOST: usize = 1024;
+
 /// Bytes that stand in an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Location {
@@ -44,6 +51,17 @@ pub struct Packed {
     pub slot: u64,
 }
 
+/// Entries that are in an object too.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EntrySegment {
+    /// The length in bytes of each.
+    pub lens: Vec<u64>,
+    /// All their bytes.
+    pub data: Object,
+    /// The entry that says so.
+    pub slot: u64,
+}
+
 /// A file of the repository.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct File {
@@ -68,6 +86,10 @@ pub struct State {
     pub data: BTreeMap<u64, RevisionData>,
     /// Properties that are in no pack, or newer than those there.
     pub props: BTreeMap<u64, Location>,
+    /// Segments that have something of all this, by their first entry.
+    pub segments: BTreeMap<u64, EntrySegment>,
+    /// The first entry behind all that ever were in a segment.
+    pub segmented: u64,
 }
 
 impl State {
@@ -81,6 +103,8 @@ impl State {
             packs: BTreeMap::new(),
             data: BTreeMap::new(),
             props: BTreeMap::new(),
+            segments: BTreeMap::new(),
+            segmented: 0,
         }
     }
 
@@ -89,7 +113,7 @@ impl State {
     /// # Errors
     /// What does not follow, as the end of a sentence.
     pub fn apply(&mut self, slot: u64, items: &[Found<'_>]) -> Result<(), String> {
-        self.fits(items)?;
+        self.fits(slot, items)?;
         items.iter().for_each(|found| self.change(slot, found));
         Ok(())
     }
@@ -98,10 +122,20 @@ impl State {
     ///
     /// # Errors
     /// As [`Self::apply`]
-    pub fn fits(&self, items: &[Found<'_>]) -> Result<(), String> {
+    pub fn fits(&self, slot: u64, items: &[Found<'_>]) -> Result<(), String> {
         let mut next = self.revisions;
+        let mut segmented = self.segmented;
         for Found { item, .. } in items {
-            next = self.checked(item, next)?;
+            match item {
+                Item::Segment { first, lens, data } => {
+                    let end = segment_end(*first, lens, data).filter(|end| *end <= slot);
+                    let end = end.filter(|_| *first >= segmented);
+                    segmented = end.ok_or_else(|| {
+                        format!("has a segment from entry {first} on, which does not fit")
+                    })?;
+                }
+                item => next = self.checked(item, next)?,
+            }
         }
         Ok(())
     }
@@ -109,7 +143,7 @@ impl State {
     /// Whether an item fits, when there are so many revisions; how many there are after it.
     fn checked(&self, item: &Item<'_>, next: u64) -> Result<u64, String> {
         match item {
-            Item::File { .. } | Item::Gone { .. } => Ok(next),
+            Item::File { .. } | Item::Gone { .. } | Item::Segment { .. } => Ok(next),
             Item::Reps(reps) => match reps.iter().find(|rep| rep.revision >= next) {
                 Some(rep) => Err(format!(
                     "has a representation in revision {}, which is not there",
@@ -187,6 +221,12 @@ impl State {
                     self.props.remove(&revision);
                 }
                 self.revisions = self.revisions.max(end);
+                self.forget_segments();
+            }
+            Item::Segment { first, lens, data } => {
+                self.segmented = first.plus(len64(lens.len()));
+                self.segments
+                    .insert(*first, EntrySegment { lens: lens.clone(), data: *data, slot });
             }
         }
     }
@@ -231,4 +271,11 @@ impl State {
         }
         sum
     }
+}
+
+/// The first entry behind a segment; `None` when its lengths are not those of its bytes.
+pub(crate) fn segment_end(first: u64, lens: &[u64], data: &Object) -> Option<u64> {
+    let sum = lens.iter().try_fold(0_u64, |sum, len| sum.checked_add(*len))?;
+    let end = first.checked_add(len64(lens.len()))?;
+    (sum == data.len && !lens.is_empty() && lens.len() <= MOST).then_some(end)
 }

@@ -11,6 +11,8 @@ mod bytes;
 mod chain;
 mod checkpoints;
 mod crashes;
+mod segments;
+mod sweep;
 
 use std::borrow::Cow;
 

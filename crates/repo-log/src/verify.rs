@@ -1,19 +1,19 @@
 //! The whole chain of a log, and all objects that it names.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use sapwood_core::exact::Exact as _;
+use sapwood_core::exact::{Exact as _, clamped};
 use sapwood_core::len64;
 use sapwood_objects::{Key, Store};
 
 use crate::checkpoint::{self, Checkpoint};
 use crate::checkpoints;
-use crate::digest::Hasher;
+use crate::digest::{Digest, Hasher};
 use crate::entry::Object;
 use crate::error::{Error, Result};
 use crate::log::RepositoryLog;
-use crate::state::RevisionData;
+use crate::state::{LOG, RevisionData, SEGMENTS};
 
 /// Bytes of an object that are read at once.
 const PIECE: u64 = 1 << 20;
@@ -39,18 +39,10 @@ pub fn verify(store: &Arc<dyn Store>) -> Result<Verified> {
     if log.entries() == 0 {
         return Err(Error::NotThere(address.into()));
     }
-    // An entry behind the end that was read: one before it was lost.
-    let last = Key::slot(&Key::new("log")?, log.entries().minus(1))?;
-    if let Some(behind) = store.list("log", Some(&last), 1)?.first() {
-        // It may have come while this was read.
-        let newest = RepositoryLog::open(Arc::clone(store))?.map_or(0, |log| log.entries());
-        if behind.key.slot_in(&Key::new("log")?).is_none_or(|slot| slot >= newest) {
-            let why = format!("is missing, and '{}' is there", behind.key);
-            return Err(Error::Damaged { store: address.into(), slot: newest, why });
-        }
-    }
-    let mut verified = Verified { entries: log.entries(), checkpoints, objects: 0 };
+    nothing_behind(&log)?;
     let state = log.state();
+    let segments = len64(state.segments.len());
+    let mut verified = Verified { entries: log.entries(), checkpoints, objects: segments };
     let packs = state
         .packs
         .values()
@@ -69,6 +61,21 @@ pub fn verify(store: &Arc<dyn Store>) -> Result<Verified> {
     Ok(verified)
 }
 
+/// Whether the end of a log that was read is its end: with an entry behind it, one before that was lost.
+pub(crate) fn nothing_behind(log: &RepositoryLog) -> Result<()> {
+    let last = Key::slot(&log.log, log.entries().minus(1))?;
+    let store = log.store();
+    if let Some(behind) = store.list(LOG, Some(&last), 1)?.first() {
+        // It may have come while this was read.
+        let newest = RepositoryLog::open(Arc::clone(store))?.map_or(0, |log| log.entries());
+        if behind.key.slot_in(&log.log).is_none_or(|slot| slot >= newest) {
+            let why = format!("is missing, and '{}' is there", behind.key);
+            return Err(Error::Damaged { store: log.address().into(), slot: newest, why });
+        }
+    }
+    Ok(())
+}
+
 /// Follows the chain from its first entry to its end, past all checkpoints, which must say what the entries do. How many
 /// checkpoints there are.
 fn chain(store: &Arc<dyn Store>) -> Result<(RepositoryLog, u64)> {
@@ -76,8 +83,10 @@ fn chain(store: &Arc<dyn Store>) -> Result<(RepositoryLog, u64)> {
     let slots: BTreeSet<u64> = checkpoints::listed(&**store, 0)?.into_iter().collect();
     let mut log = RepositoryLog::empty(Arc::clone(store))?;
     let mut wrong = None;
+    let mut sums = Sums::default();
     log.follow(&mut |_, _| {}, &mut |log| {
         let slot = log.entries().minus(1);
+        sums.add(log, slot);
         if wrong.is_none() && slots.contains(&slot) {
             wrong = checked(log, slot)?;
         }
@@ -86,6 +95,7 @@ fn chain(store: &Arc<dyn Store>) -> Result<(RepositoryLog, u64)> {
     for slot in slots.range(log.entries()..) {
         wrong = Some(behind(&log, *slot)?);
     }
+    sums.check(&log)?;
     // What is wrong with entries is worse, and was found before.
     match wrong {
         Some(error) => Err(error),
@@ -93,8 +103,52 @@ fn chain(store: &Arc<dyn Store>) -> Result<(RepositoryLog, u64)> {
     }
 }
 
+/// Sums of entries that may be in segments.
+#[derive(Default)]
+struct Sums(BTreeMap<u64, Digest>);
+
+impl Sums {
+    /// Adds that of the newest entry, and drops those that no segment needs.
+    fn add(&mut self, log: &RepositoryLog, slot: u64) {
+        self.0.insert(slot, log.last);
+        let state = log.state();
+        let is_round = slot.is_multiple_of(1024);
+        if is_round {
+            let needed = |slot: u64| {
+                let segment = state.segments.range(..=slot).next_back();
+                slot >= state.segmented
+                    || segment.is_some_and(|(at, s)| slot < at.plus(len64(s.lens.len())))
+            };
+            self.0.retain(|slot, _| needed(*slot));
+        }
+    }
+
+    /// Compares all segments with the entries.
+    fn check(&self, log: &RepositoryLog) -> Result<()> {
+        for (first, segment) in &log.state().segments {
+            let mut bytes = Vec::new();
+            read_object(&**log.store(), SEGMENTS, &segment.data, segment.slot, &mut |piece| {
+                bytes.extend_from_slice(piece);
+                Ok(())
+            })?;
+            let mut rest = bytes.as_slice();
+            for (slot, len) in (*first..).zip(&segment.lens) {
+                let cut = rest.split_at_checked(clamped(*len));
+                let (entry, behind) = cut.unwrap_or((&[], &[]));
+                if self.0.get(&slot) != Some(&Digest::of(entry)) {
+                    let key = Key::of_token(SEGMENTS, segment.data.token)?;
+                    let (store, key) = (log.address().into(), key.as_str().into());
+                    return Err(Error::WrongData { store, key, slot: segment.slot });
+                }
+                rest = behind;
+            }
+        }
+        Ok(())
+    }
+}
+
 /// What is wrong where a checkpoint's entry is not there.
-fn behind(log: &RepositoryLog, slot: u64) -> Result<Error> {
+pub(crate) fn behind(log: &RepositoryLog, slot: u64) -> Result<Error> {
     let (store, key) = (log.address().into(), checkpoints::key(slot)?);
     let found = checkpoints::read(&**log.store(), slot)?.map(|bytes| checkpoint::parse(&bytes));
     let own = |found: &Checkpoint| found.state.repository == log.state().repository;

@@ -147,7 +147,8 @@ impl Blobs for S3 {
                 let key = key.and_then(|key| key.strip_prefix('/'));
                 // What is no key was not written by us.
                 if let Some(Ok(key)) = key.map(Key::new) {
-                    listed.push(Listed { key, len: object.size });
+                    let modified = object.last_modified.into();
+                    listed.push(Listed { key, len: object.size, modified });
                 }
                 offset = Some(object.location.to_string());
             }

@@ -97,11 +97,24 @@ fn lists(store: &dyn Store) {
         found.extend(page.into_iter().map(|listed| listed.key));
     }
     assert_eq!(found, names);
+    times(store, &names);
     assert_eq!(store.list("nothing", None, 7).unwrap(), []);
     for name in names.iter().chain([&key("segment/x"), &key("sea/x")]) {
         store.delete(name).unwrap();
     }
     assert_eq!(store.list("seg", None, 7).unwrap(), []);
+}
+
+/// An object that is written is not older than one that was written before, whatever the clock says.
+fn times(store: &dyn Store, names: &[Key]) {
+    let modified = |key: &Key| {
+        let listed = store.list("seg", None, 100).unwrap();
+        listed.iter().find(|listed| listed.key == *key).unwrap().modified
+    };
+    let before = modified(&names[0]);
+    let bytes = store.whole(&names[1], 100).unwrap();
+    store.put(&names[1], &bytes).unwrap();
+    assert!(modified(&names[1]) >= before);
 }
 
 fn entries(store: &dyn Store) {

@@ -28,6 +28,7 @@ fn all() -> Vec<Item<'static>> {
         Item::Pack { first: 0, count: 2, data: big, props: object(2, b"") },
         Item::Reps(vec![rep(0), rep(1)]),
         Item::Reps(Vec::new()),
+        Item::Segment { first: 3, lens: vec![1, 2], data: big },
     ]
 }
 
@@ -91,6 +92,7 @@ fn what_is_not_whole_is_refused() {
         "revision 1 1\na\n",
         "pack 0 1\n",
         "pack\n",
+        "seg 3 01 3 02\n1 2\n",
         "reps 1\n\n",
         "reps 0\n",
         "reps 354745078340568301\n\n",

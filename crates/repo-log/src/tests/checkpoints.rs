@@ -74,6 +74,10 @@ fn full() -> State {
     append(&mut log, &[Item::Props { revision: 1, before, bytes: b"new".as_slice().into() }]);
     let data = Data::Big(object(3, b"big"));
     append(&mut log, &[Item::Revision { revision: 9, data, props: b"".as_slice().into() }]);
+    for (first, name) in [(0, 4), (8, 5)] {
+        let item = Item::Segment { first, lens: vec![1, 2], data: object(name, b"123") };
+        append(&mut log, &[item]);
+    }
     log.state().clone()
 }
 
@@ -333,7 +337,7 @@ proptest! {
     #[test]
     fn no_bytes_of_a_checkpoint_make_it_panic(
         bytes in proptest::collection::vec(any::<u8>(), 0..200),
-        line in "(file|program|pack|revision|big|props)( [0-9]{1,19}){1,4}( [0-9a-f]{32}){0,2}( [0-9a-f]{64}){0,2}",
+        line in "(file|program|pack|revision|big|props|seg)( [0-9]{1,19}){1,4}( [0-9a-f]{32}){0,2}( [0-9a-f]{64}){0,2}",
         at in 0usize..3000,
     ) {
         let _ = parse(&bytes);

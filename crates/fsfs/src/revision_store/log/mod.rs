@@ -35,6 +35,7 @@ use std::thread::{self, ThreadId};
 use std::time::Duration;
 
 use parking_lot::{Mutex, MutexGuard, RwLock};
+use sapwood_block_cache::BlockCache;
 use sapwood_core::Revnum;
 use sapwood_fsfs_format::Layout;
 use sapwood_fsfs_format::current::Current;
@@ -63,6 +64,8 @@ pub(crate) struct LogRevisions {
     storage: Arc<dyn WriteStorage>,
     db: PathBuf,
     store: Arc<dyn Store>,
+    /// Blocks of its objects on this machine.
+    cache: Option<Arc<BlockCache>>,
     log: RwLock<RepositoryLog>,
     tail: Tail,
     /// Held while a commit goes on, and by whom.
@@ -110,6 +113,7 @@ impl LogRevisions {
             storage,
             db: db.to_owned(),
             store,
+            cache: sapwood_block_cache::shared(),
             log: RwLock::new(log),
             tail: Tail::default(),
             in_flight: Mutex::default(),

@@ -1,0 +1,21 @@
+//! Blocks of objects of stores, kept in one folder of this machine for all its processes.
+//!
+//! - [`BlockCache`]: reads ranges of objects, of which it asks the store what it does not have;
+//! - [`block`]: the bytes of a block's file, `docs/formats/block-cache.md`;
+//! - its folder is bounded in size, and may be deleted at any moment, whole or in part, while it is in use.
+//!
+//! Invariant: what is read is what the store has: objects are never changed, and no block is believed that its sum does not
+//! hold for. What is wrong with the folder costs time, never an answer.
+
+pub mod block;
+mod cache;
+mod disk;
+mod error;
+mod evict;
+mod flights;
+#[cfg(test)]
+mod tests;
+
+pub use cache::BlockCache;
+pub use disk::Counts;
+pub use error::{Error, Result};
