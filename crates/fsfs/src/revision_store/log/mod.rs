@@ -107,13 +107,15 @@ impl LogRevisions {
             sapwood_repo_log::Error::NotThere(marker.address.clone().into_boxed_str())
         })?;
         marker.check(&log.state().repository, db)?;
+        let is_folder = marker.address.starts_with("file://");
         let opened = Self {
             layout,
             mirror: Mirror::new(db),
             storage,
             db: db.to_owned(),
             store,
-            cache: sapwood_block_cache::shared(),
+            // A folder is on a disk already.
+            cache: (!is_folder).then(sapwood_block_cache::shared).flatten(),
             log: RwLock::new(log),
             tail: Tail::default(),
             in_flight: Mutex::default(),
