@@ -50,9 +50,9 @@ impl Writer {
         options: &LockOptions<'_>,
     ) -> LockOutcome<Lock> {
         match self.fs.fs.revisions.as_log() {
-            Some(log) => stored_locks::change(self, log, &|host| {
-                lock_paths::lock(host, targets, options)
-            }),
+            Some(log) => {
+                stored_locks::change(self, log, &|host| lock_paths::lock(host, targets, options))
+            }
             None => lock_paths::lock(self, targets, options),
         }
     }

@@ -82,15 +82,9 @@ impl Server {
     }
 
     fn lock(&self, path: &str, user: &str) -> Result<String, String> {
-        let targets =
-            [LockTarget { path: fspath(path).to_owned(), token: None, revision: None }];
-        let options = LockOptions {
-            user,
-            comment: None,
-            is_dav_comment: false,
-            expires: None,
-            steal: false,
-        };
+        let targets = [LockTarget { path: fspath(path).to_owned(), token: None, revision: None }];
+        let options =
+            LockOptions { user, comment: None, is_dav_comment: false, expires: None, steal: false };
         let mut outcome = self.writer.lock_paths(&targets, &options);
         assert!(outcome.failure.is_none(), "{:?}", outcome.failure);
         let (_, done) = outcome.each.pop().unwrap();
@@ -123,7 +117,8 @@ fn what_one_server_commits_the_others_see() {
     assert_eq!(two.put("/a", "second").unwrap(), Revnum(2));
     assert_eq!(one.text("/a"), "second");
     // A text that does not fit into an entry.
-    let long: String = (0..700_000_u32).map(|n| format!("{n:x} {}\n", u64::from(n) * 7919)).collect();
+    let long: String =
+        (0..700_000_u32).map(|n| format!("{n:x} {}\n", u64::from(n) * 7919)).collect();
     assert_eq!(one.put("/long", &long).unwrap(), Revnum(3));
     assert!(two.text("/long") == long);
     // A server that begins only now, and one that begins again.
@@ -321,7 +316,7 @@ fn what_works_on_files_says_where_they_are() {
     let one = stored.server("one");
     let error = one.fs.freeze().unwrap_err().to_string();
     assert!(error.contains("'freeze'") && error.contains(&stored.address), "{error}");
-    // A new UUID is everybody's.
+    // A new UUID is that of all.
     let two = stored.server("two");
     let uuid = "0f0e0d0c-0b0a-0908-0706-050403020100";
     let renewed = one.writer.set_uuid(uuid).unwrap();
@@ -335,10 +330,9 @@ fn what_works_on_files_says_where_they_are() {
 fn servers_share_the_texts_that_others_have_brought() {
     let stored = Stored::new(&CreateOptions::default());
     let (one, two) = (stored.server("one"), stored.server("two"));
-    let long: String = (0..20_000_u32).map(|n| format!("{n:x} {}\n", u64::from(n) * 7919)).collect();
-    let size = |server: &Server, revision| {
-        server.fs.revision_size(Revnum(revision)).unwrap()
-    };
+    let long: String =
+        (0..20_000_u32).map(|n| format!("{n:x} {}\n", u64::from(n) * 7919)).collect();
+    let size = |server: &Server, revision| server.fs.revision_size(Revnum(revision)).unwrap();
     one.put("/a", &long).unwrap();
     two.put("/b", &long).unwrap();
     one.put("/c", &long).unwrap();

@@ -157,12 +157,7 @@ impl RepositoryLog {
     ///
     /// # Errors
     /// [`Error::Damaged`]
-    pub fn fold_page(
-        &mut self,
-        first: u64,
-        page: &[Vec<u8>],
-        seen: &mut Seen<'_>,
-    ) -> Result<()> {
+    pub fn fold_page(&mut self, first: u64, page: &[Vec<u8>], seen: &mut Seen<'_>) -> Result<()> {
         for (slot, stored) in (first..).zip(page) {
             if slot == self.next {
                 self.fold(stored, seen)?;

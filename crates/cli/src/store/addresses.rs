@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use parking_lot::Mutex;
+use sapwood_core::Exact as _;
 use sapwood_objects::{Error, Store, addresses};
 use sapwood_objects_s3::{Address, Connection};
 
@@ -31,7 +32,7 @@ pub(crate) fn register() {
     let folder = std::env::var_os(CACHE).map(PathBuf::from);
     if folder.as_deref() != Some(Path::new("none")) {
         let size = std::env::var(CACHE_SIZE).ok().and_then(|size| size.parse().ok());
-        let limit = size.unwrap_or(DEFAULT_SIZE).saturating_mul(MEGABYTE);
+        let limit = size.unwrap_or(DEFAULT_SIZE).times(MEGABYTE);
         let folder = folder.unwrap_or_else(|| user_folders::caches().join("store"));
         sapwood_block_cache::set_shared(folder, limit);
     }

@@ -17,8 +17,8 @@ use sapwood_repo_log::{Digest, File};
 use sapwood_store::WriteStorage;
 use sapwood_store::write::{create_beside, lock_or_create};
 
-use super::overlay::FileChanges;
 use super::LogRevisions;
+use super::overlay::FileChanges;
 use crate::error::{Error, Result};
 
 /// What the folder has from the store.
@@ -141,7 +141,8 @@ impl LogRevisions {
     pub(super) fn bring_files(&self, at_hand: &[Item<'_>]) -> Result<()> {
         let (entries, wanted) = {
             let log = self.log.read();
-            let mirrored = log.state().files.iter().filter(|(path, _)| !OWN.contains(&path.as_str()));
+            let mirrored =
+                log.state().files.iter().filter(|(path, _)| !OWN.contains(&path.as_str()));
             let wanted: BTreeMap<String, File> =
                 mirrored.map(|(path, file)| (path.clone(), *file)).collect();
             (log.entries(), wanted)

@@ -44,10 +44,10 @@ use sapwood_repo_log::entry::Item;
 use sapwood_repo_log::{RepositoryLog, State};
 use sapwood_store::{Stamp, StoredFile, WriteStorage};
 
-pub(crate) use self::overlay::FileChanges;
 use self::claims::Pending;
 use self::marker::Marker;
 use self::mirror::Mirror;
+pub(crate) use self::overlay::FileChanges;
 use self::packed_props::Containers;
 use self::reps::Reps;
 use self::tail::Tail;
