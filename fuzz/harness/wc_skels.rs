@@ -2,7 +2,7 @@
 //! no path of a conflict leads out of the working copy.
 
 use sapwood_wc::conflict::Conflict;
-use sapwood_wc::queue::WorkItem;
+use sapwood_wc::work_item::WorkItem;
 
 /// Runs one input.
 pub fn run(data: &[u8]) {

@@ -22,7 +22,7 @@ const LONGER: [(&str, &str, &str); 7] = [
     ("wire-svn/src/editor/drive.rs", "apply", "a table: an arm for each command"),
     ("txn-rules/src/merge.rs", "merge_dir", "the contract's order of decisions"),
     ("wc/src/queue/run.rs", "do_item", "a table: an arm for each kind of work"),
-    ("wc/src/queue/mod.rs", "parse", "a table: an arm for each kind of work"),
+    ("wc/src/work_item.rs", "parse", "a table: an arm for each kind of work"),
 ];
 
 /// Others that are longer still, which can only become fewer.

@@ -23,7 +23,7 @@ fn variable() -> Option<(&'static str, String)> {
 
 /// Whether output is UTF-8, by the first of `LC_ALL`, `LC_CTYPE` and `LANG` that is set. What is no
 /// locale of this machine is the `C` locale.
-pub(crate) fn is_utf8() -> bool {
+fn is_utf8() -> bool {
     static UTF8: OnceLock<bool> = OnceLock::new();
     *UTF8.get_or_init(|| {
         let Some((_, value)) = variable() else { return false };

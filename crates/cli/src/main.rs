@@ -87,6 +87,7 @@ fn run() -> ExitCode {
     if args.is_empty() {
         return ExitCode::FAILURE;
     }
+    store::register();
     let called_as = args.remove(0);
     if let Some(program) = Path::new(&called_as).file_stem().and_then(programs::by_link_name) {
         return program.main(args);

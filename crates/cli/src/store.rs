@@ -4,21 +4,23 @@
 //! The verbs have a program of their own: `import` and `export` are commands of `svn` that do something else, and
 //! `verify` and `info` are of `svnadmin`, on folders.
 
+mod addresses;
+mod folders;
 mod settings;
 mod sweep;
 
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
 use sapwood_core::{SvnError, SvnResult};
-use sapwood_objects::{Folder, Store};
-use sapwood_objects_s3::{Address, Connection};
+use sapwood_fs::admin::{CreateOptions, NewFilesystem};
+use sapwood_objects::Store;
 use sapwood_repo_log::{Error, RepositoryLog, verify};
 use sapwood_repo_transfer::{export, import};
 
-use crate::command::{OptionSpec, Options, name, usage_error};
+use crate::command::{OptionSpec, Options, name};
 use crate::manual::Manual;
 use crate::output::Output;
 use crate::signals;
@@ -52,6 +54,9 @@ folder that holds objects in place of a bucket.
                           last time. FOLDER is only read, and may be in use
   export ADDRESS FOLDER   write it to a folder, which programs of Subversion take as it is:
                           byte for byte what was imported
+  create ADDRESS FOLDER   make an empty repository in a store, and its FOLDER on this machine
+  attach ADDRESS FOLDER   make a FOLDER on this machine for a repository that is in a store: what
+                          programs of Sapwood take as the repository, also several machines at a time
   verify ADDRESS          read its whole log, its checkpoints, and all that the log names
   info ADDRESS            say what it has
   sweep ADDRESS           remove what writers left that were stopped: objects that its log does not
@@ -70,11 +75,14 @@ AWS_CA_BUNDLE, AWS_VIRTUAL_HOSTED_STYLE_REQUEST (true or false), AWS_PROFILE wit
 
 static TOOL: Tool = Tool {
     name: "sapwood store",
-    arguments: "import|export|verify|info|sweep ...",
+    arguments: "import|export|create|attach|verify|info|sweep ...",
     options: OPTIONS,
     text: TEXT,
     run: store,
 };
+
+pub(crate) use addresses::register;
+pub(crate) use folders::create;
 
 /// The program's `main`.
 pub(crate) fn run(args: Vec<OsString>) -> ExitCode {
@@ -101,6 +109,17 @@ fn store(options: &Options, arguments: Vec<String>, out: &mut Output) -> SvnResu
             let log = export(Arc::clone(&opened.store), Path::new(folder), &cancel)?;
             let line = summary(&log);
             (opened, line)
+        }
+        ["create", address, folder] => {
+            let opened = Opened::at(address)?;
+            let kind = NewFilesystem::Fsfs(CreateOptions::default());
+            folders::create(address, Path::new(folder), &kind, None, &cancel)?;
+            (opened, String::new())
+        }
+        ["attach", address, folder] => {
+            let opened = Opened::at(address)?;
+            folders::attach(address, Path::new(folder))?;
+            (opened, String::new())
         }
         ["verify", address] => {
             let opened = Opened::at(address)?;
@@ -133,26 +152,14 @@ fn store(options: &Options, arguments: Vec<String>, out: &mut Output) -> SvnResu
     Ok(ExitCode::SUCCESS)
 }
 
-/// A store, and the connection to it where it has one.
+/// A store.
 struct Opened {
     store: Arc<dyn Store>,
-    connection: Option<Connection>,
 }
 
 impl Opened {
     fn at(address: &str) -> SvnResult<Self> {
-        if Address::is_meant(address) {
-            let address = Address::parse(address)?;
-            let connection = Connection::open(&address, &settings::settings()?)?;
-            return Ok(Self { store: connection.store(&address), connection: Some(connection) });
-        }
-        let path = address.strip_prefix("file://").filter(|path| path.starts_with('/'));
-        let path = path.ok_or_else(|| {
-            usage_error(format!(
-                "'{address}' is no address of a store: s3://BUCKET/PREFIX and file:///FOLDER are"
-            ))
-        })?;
-        Ok(Self { store: Arc::new(Folder::new(&PathBuf::from(path))), connection: None })
+        Ok(Self { store: sapwood_objects::addresses::open(address)? })
     }
 
     fn log(&self) -> SvnResult<RepositoryLog> {
@@ -163,8 +170,8 @@ impl Opened {
 
     /// What is printed of the requests to the store.
     fn requests(&self) -> String {
-        let counts = self.connection.as_ref().map(Connection::requests);
-        let counts = counts.iter().flatten().map(|(kind, count)| format!(" {kind} {count}"));
+        let counts = addresses::requests(sapwood_objects::Blobs::address(&*self.store));
+        let counts = counts.iter().map(|(kind, count)| format!(" {kind} {count}"));
         format!("requests:{}\n", counts.collect::<String>())
     }
 }

@@ -59,7 +59,7 @@ fn clean(ctx: &Context, abspath: &Path, how: &Cleanup) -> SvnResult<()> {
         vacuum_pristines: how.vacuum_pristines,
     };
     wc.cleanup(&relpath, &mend, ctx.cancel())?;
-    crate::update::wait_for_clock(ctx);
+    ctx.wait_for_clock();
     if !(how.remove_unversioned || how.remove_ignored || how.include_externals) {
         return Ok(());
     }

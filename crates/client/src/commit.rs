@@ -19,7 +19,7 @@ pub(crate) use self::drive::{Drive, Extra, SentTexts};
 use crate::commit_item::{CommitItem, ItemState};
 use crate::context::Context;
 use crate::target::is_url;
-use crate::update::{check_uuid, wait_for_clock};
+use crate::tree::check_uuid;
 use crate::url_commit::{check_revprops, revision_props};
 
 /// How to commit.
@@ -69,7 +69,7 @@ pub fn commit(
     let dropped = plan.drop_text_bases();
     drop(locks);
     if plan.touched {
-        wait_for_clock(ctx);
+        ctx.wait_for_clock();
     }
     let info = result?;
     dropped?;

@@ -6,9 +6,9 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use sapwood_core::config::Config;
-use sapwood_core::notify::Notify;
+use sapwood_core::notify::{Action, Notify};
 use sapwood_core::paths::{RelPathBuf, Url};
-use sapwood_core::{CancelToken, ErrorCode, SvnError, SvnResult};
+use sapwood_core::{CancelToken, ErrorCode, Revnum, SvnError, SvnResult};
 use sapwood_ra::{CommitInfo, Session, Settings};
 use sapwood_wc::{Options, WorkingCopy};
 
@@ -131,6 +131,19 @@ impl Context {
             open.push(found.clone());
         }
         Ok((found, relpath))
+    }
+
+    /// Waits until files that are changed from now on get other times than those that were recorded.
+    pub(crate) fn wait_for_clock(&self) {
+        if self.wc.wait_for_tick {
+            self.wc.recorded.wait();
+        }
+    }
+
+    /// Notifies of a local path with nothing but an action and a revision.
+    pub(crate) fn notify_path(&self, path: &Path, action: Action, revision: Option<Revnum>) {
+        let path = path.to_string_lossy();
+        self.notify(&Notify { revision, ..Notify::new(action, &path) });
     }
 
     /// Forgets a working copy that is no more: another one may come to be in its place.

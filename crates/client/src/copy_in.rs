@@ -25,7 +25,6 @@ use crate::open::locate;
 use crate::pin::pin_remote;
 use crate::revision::Revision;
 use crate::target::Target;
-use crate::update::wait_for_clock;
 
 /// How it is done.
 #[derive(Clone, Copy, Debug, Default)]
@@ -93,7 +92,7 @@ fn copy_pairs(ctx: &Context, wanted: &[(&Source, String)], how: How) -> SvnResul
         copy_one(ctx, pair, how)
     });
     lock.release()?;
-    wait_for_clock(ctx);
+    ctx.wait_for_clock();
     done
 }
 

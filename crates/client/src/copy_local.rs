@@ -15,7 +15,6 @@ use crate::context::Context;
 use crate::locate::Locator;
 use crate::pin::pin_local;
 use crate::target::name_of;
-use crate::update::wait_for_clock;
 
 /// How to copy or move.
 #[derive(Clone, Copy, Debug, Default)]
@@ -95,7 +94,7 @@ fn all(ctx: &Context, pairs: &[(&str, String)], how: CopyLocal) -> SvnResult<()>
         };
         checked.chunk_by(into_one).try_for_each(|pairs| copy_into_one(ctx, pairs, how))
     };
-    wait_for_clock(ctx);
+    ctx.wait_for_clock();
     done
 }
 

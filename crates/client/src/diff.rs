@@ -26,7 +26,9 @@ pub mod writer;
 
 use std::collections::HashSet;
 
+use sapwood_core::paths::RelPath;
 use sapwood_core::{Depth, ErrorCode, SvnError, SvnResult};
+use sapwood_wc::shelf::Version;
 
 pub(crate) use self::left::fetch_all;
 pub(crate) use self::repos::compare_below;
@@ -35,6 +37,7 @@ pub use self::sink::Sink;
 use self::writer::LabelParts;
 use crate::context::Context;
 use crate::revision::Revision;
+use crate::shelved;
 use crate::target::is_url;
 use crate::text_base::{TextNotices, with_text_bases};
 use crate::working::Node;
@@ -135,9 +138,9 @@ fn of_working_copy(ctx: &Context, request: &Request<'_>, sink: Sink<'_>) -> SvnR
     let changelists = changelists(request);
     sink.with(ctx, places, &mut |processor, _| {
         for name in request.changelists {
-            if let Some(version) = crate::shelf::of_changelist(&node.wc, name)? {
+            if let Some(version) = shelved::of_changelist(&node.wc, name)? {
                 let what = (node.relpath.as_path(), request.depth);
-                crate::shelf::v3::diff(ctx, &version, what, request.ignore_ancestry, processor)?;
+                of_version(ctx, &version, what, request.ignore_ancestry, processor)?;
             }
         }
         let mut local = local::Local {
@@ -152,4 +155,27 @@ fn of_working_copy(ctx: &Context, request: &Request<'_>, sink: Sink<'_>) -> SvnR
             local.run(request.depth)
         })
     })
+}
+
+/// Compares before and after the changes in a shelved version, at and below a path.
+pub(crate) fn of_version(
+    ctx: &Context,
+    version: &Version,
+    (below, depth): (&RelPath, Depth),
+    ignore_ancestry: bool,
+    processor: &mut dyn Processor,
+) -> SvnResult<()> {
+    let wc = shelved::open(ctx, version)?;
+    if !below.is_empty() && wc.view(below)?.is_none() {
+        return Ok(());
+    }
+    let mut local = local::Local {
+        ctx,
+        wc: &wc,
+        target: below,
+        ignore_ancestry,
+        changelists: &HashSet::new(),
+        processor,
+    };
+    local.run(depth)
 }

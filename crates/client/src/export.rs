@@ -23,7 +23,6 @@ use crate::context::Context;
 use crate::open::locate_following;
 use crate::revision::Revision;
 use crate::target::Target;
-use crate::update::notify_path;
 
 mod behind;
 mod local;
@@ -85,7 +84,7 @@ pub fn export(ctx: &Context, source: &Target, to: &str, how: &Export) -> SvnResu
         }
         Some(NodeKind::Dir) => {
             export_tree(ctx, session.as_ref(), revision, (&to, shown), how)?;
-            notify_path(ctx, &to, Action::UpdateCompleted, Some(revision));
+            ctx.notify_path(&to, Action::UpdateCompleted, Some(revision));
             Ok(Some(revision))
         }
         None => {
@@ -119,7 +118,7 @@ fn export_one(
     form.write(ctx, &to, spool.finish().0, how)?;
     notify_kind(ctx, Path::new(&shown), Action::UpdateAdd, NodeKind::File);
     // Without an edit there is no revision to report.
-    notify_path(ctx, &to, Action::UpdateCompleted, None);
+    ctx.notify_path(&to, Action::UpdateCompleted, None);
     Ok(())
 }
 
@@ -606,7 +605,7 @@ fn export_externals(
                     SvnError::io(&e, format!("Can't create directory '{}'", parent.display()))
                 })?;
             }
-            notify_path(ctx, &to, Action::UpdateExternal, None);
+            ctx.notify_path(&to, Action::UpdateExternal, None);
             let (peg, revision) = crate::externals::revisions(&item);
             let source = Target { text: url.to_string(), peg };
             let inner = Export { revision, depth: Depth::Infinity, overwrite: true, ..*how };

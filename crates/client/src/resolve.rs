@@ -10,7 +10,6 @@ use sapwood_wc::local::Choice;
 use crate::conflict_walk::{conflicted, walk};
 use crate::context::Context;
 use crate::text_base::{TextNotices, with_text_bases};
-use crate::update::wait_for_clock;
 
 /// Chooses how to resolve a conflict: its working copy, its path there, and its record. `None`
 /// leaves it as it is. A callback that resolves it itself notifies through the context.
@@ -39,7 +38,7 @@ pub fn resolve(
             Ok(())
         })
     });
-    wait_for_clock(ctx);
+    ctx.wait_for_clock();
     result
 }
 

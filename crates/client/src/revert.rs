@@ -7,7 +7,6 @@ use sapwood_wc::local::RevertOptions;
 use crate::context::Context;
 use crate::gathered::each_target;
 use crate::text_base::{TextNotices, with_text_bases};
-use crate::update::wait_for_clock;
 
 /// Reverts local paths. Unversioned paths are reported and left out.
 ///
@@ -20,7 +19,7 @@ pub fn revert(
     options: &RevertOptions,
 ) -> SvnResult<()> {
     let result = revert_all(ctx, targets, depth, options);
-    wait_for_clock(ctx);
+    ctx.wait_for_clock();
     result
 }
 

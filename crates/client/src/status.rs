@@ -12,6 +12,7 @@ use sapwood_wc::status::{Options, Status};
 
 use crate::context::Context;
 use crate::revision::Revision;
+use crate::shelved;
 
 mod updates;
 
@@ -75,8 +76,8 @@ pub fn status(
     let mut lists: Vec<&String> = options.changelists.iter().collect();
     lists.sort_unstable();
     for name in lists {
-        if let Some(version) = crate::shelf::of_changelist(&wc, name)? {
-            for mut status in crate::shelf::v3::statuses(ctx, &version, &relpath)? {
+        if let Some(version) = shelved::of_changelist(&wc, name)? {
+            for mut status in shelved::statuses(ctx, &version, &relpath)? {
                 status.changelist = Some(name.clone());
                 let at = StatusTarget { wc: &wc, shown: target, relpath: &relpath };
                 show(&at, status, options, visit)?;

@@ -15,7 +15,6 @@ use sapwood_wc::upgrade::{Caller, UpgradeNotice};
 
 use crate::context::Context;
 use crate::externals::{items, number_of, wrap};
-use crate::update::notify_path;
 
 /// Root and UUID of the repositories that were asked.
 type KnownRepositories = Vec<(UrlBuf, String)>;
@@ -35,7 +34,7 @@ pub fn upgrade(ctx: &Context, target: &str, format: Option<i64>) -> SvnResult<()
     {
         let _lock = wc.lock(RelPath::ROOT, -1)?;
         wc.db().allow_missing_pristines()?;
-        notify_path(ctx, &abspath, Action::UpgradedPath, None);
+        ctx.notify_path(&abspath, Action::UpgradedPath, None);
     }
     Ok(())
 }
@@ -68,7 +67,7 @@ fn upgrade_at(ctx: &Context, abspath: &Path, known: &mut KnownRepositories) -> S
                 .map_err(sapwood_wc::Error::Svn)
         },
         notify: &mut |path, notice| match notice {
-            UpgradeNotice::Upgraded => notify_path(ctx, path, Action::UpgradedPath, None),
+            UpgradeNotice::Upgraded => ctx.notify_path(path, Action::UpgradedPath, None),
             UpgradeNotice::Skipped => {
                 let shown = path.to_string_lossy();
                 ctx.notify(&Notify::new(Action::Skip, &shown));

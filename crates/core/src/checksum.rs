@@ -171,7 +171,7 @@ const NO_DIGIT: u8 = 0xff;
 
 /// The value of one hexadecimal digit of either case.
 #[must_use]
-pub const fn hex_digit(byte: u8) -> Option<u8> {
+pub(crate) const fn hex_digit(byte: u8) -> Option<u8> {
     match byte {
         b'0'..=b'9' => Some(byte.wrapping_sub(b'0')),
         b'a'..=b'f' => Some(byte.wrapping_sub(b'a').wrapping_add(10)),

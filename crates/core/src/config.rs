@@ -239,7 +239,7 @@ fn lossy(bytes: Cow<'_, [u8]>) -> Cow<'_, str> {
 
 /// The words that mean yes and no, in any case.
 #[must_use]
-pub fn parse_bool(word: &str) -> Option<bool> {
+fn parse_bool(word: &str) -> Option<bool> {
     let is = |words: &[&str]| words.iter().any(|w| word.eq_ignore_ascii_case(w));
     if is(&["true", "yes", "on", "1"]) {
         Some(true)

@@ -47,7 +47,7 @@ fn has_empty_component(path: &str) -> bool {
 
 /// Whether `path` is a relpath in canonical form.
 #[must_use]
-pub fn is_canonical_relpath(path: &str) -> bool {
+pub(crate) fn is_canonical_relpath(path: &str) -> bool {
     !path.starts_with('/') && !path.ends_with('/') && !has_empty_component(path)
 }
 

@@ -264,7 +264,7 @@ impl PropList {
 
     /// What has to change to make `self` into `target`, in the order of names: a new value, or
     /// `None` for a deletion. Costs one walk over both lists.
-    pub fn changes_to<'a>(
+    fn changes_to<'a>(
         &'a self,
         target: &'a Self,
     ) -> impl Iterator<Item = (&'a str, Option<&'a [u8]>)> {

@@ -91,7 +91,7 @@ impl WindowHeader {
 
     /// The offset in the source where the source view ends.
     #[must_use]
-    pub fn source_end(&self) -> u64 {
+    pub(crate) fn source_end(&self) -> u64 {
         self.source_offset.saturating_add(len64(self.source_len))
     }
 }

@@ -35,7 +35,7 @@ pub fn write_changes(
 
 /// Appends the diff of one property that was added (no `old`), deleted (no `new`) or modified.
 /// Nothing is appended when there is no difference.
-pub(crate) fn write_change(
+fn write_change(
     out: &mut Vec<u8>,
     name: &str,
     old: Option<&[u8]>,

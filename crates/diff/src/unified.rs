@@ -77,7 +77,7 @@ pub(crate) struct Start {
 }
 
 /// As [`write_hunks`], where the texts (old and new) lack a common start.
-pub(crate) fn write_hunks_from(
+fn write_hunks_from(
     start: Start,
     diff: &Diff,
     options: &Options,

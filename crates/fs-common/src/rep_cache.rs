@@ -121,9 +121,13 @@ impl RepCache {
         };
         // SQLite would make the file with permissions of its own choice.
         if storage.stamp(&path).is_err_and(|e| e.kind() == io::ErrorKind::NotFound) {
+            // Where revisions are in a store of objects, there is no `current`.
+            let current = db.join("current");
+            let is_here = storage.stamp(&current).is_ok();
+            let like = if is_here { current } else { db.join("fs-type") };
             match storage.create_with(&path, b"") {
                 Ok(()) => storage
-                    .copy_permissions(&db.join("current"), &path)
+                    .copy_permissions(&like, &path)
                     .map_err(|e| io(&e, "Can't set permissions on"))?,
                 // Another process was faster.
                 Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {}

@@ -11,6 +11,14 @@ use crate::filesystem::Filesystem;
 use crate::locks;
 use crate::of::each;
 
+/// Makes the folder `root` for the repository that is in the store at an address: what this machine needs to use it.
+///
+/// # Errors
+/// E200011 when there is something in the folder; those of the store and the system.
+pub fn attach(root: &Path, address: &str) -> Result<()> {
+    Ok(sapwood_fsfs::stored_folder::attach(root, address)?)
+}
+
 /// Making a filesystem.
 pub mod create {
     use std::path::Path;

@@ -40,8 +40,10 @@ impl Engine {
         let kind = kind.map_err(|error| {
             SvnError::io(&error, format_args!("Can't open file '{}'", path.display()))
         })?;
-        match kind.trim_ascii() {
-            b"fsfs" => Ok(Self::Fsfs),
+        let line = kind.split(|b| *b == b'\n').next().unwrap_or_default();
+        match line.trim_ascii() {
+            // Its files may be in a store of objects.
+            b"fsfs" | b"sapwood-store" => Ok(Self::Fsfs),
             b"fsx" => Ok(Self::Fsx),
             other => {
                 let message = format!("Unknown FS type '{}'", other.escape_ascii());

@@ -88,6 +88,12 @@ impl Filesystem {
         self.path().join(self.engine().config_name())
     }
 
+    /// The address of the store of objects that its revisions are in, if they are not in the folder.
+    #[must_use]
+    pub fn store_address(&self) -> Option<&str> {
+        self.fsfs().and_then(sapwood_fsfs::Filesystem::store_address)
+    }
+
     /// The FSFS filesystem that it is.
     pub(crate) const fn fsfs(&self) -> Option<&sapwood_fsfs::Filesystem> {
         match &self.0 {

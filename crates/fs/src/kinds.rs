@@ -5,3 +5,5 @@
 pub(crate) const LISTING: u8 = 200;
 /// Deletions: see `deletion`.
 pub(crate) const DELETION: u8 = 201;
+/// What is made of the histories of files: see `of_history`.
+pub(crate) const OF_HISTORY: u8 = 202;

@@ -123,6 +123,9 @@ pub enum Error {
         /// The filesystem's UUID.
         fs: String,
     },
+    /// Another server has added to the store what was prepared without it: to be prepared again.
+    #[error("Another server has changed the repository meanwhile")]
+    Overtaken,
     /// Corruption that has no file of its own to name.
     #[error("{0}")]
     Corrupt(String),
@@ -137,6 +140,18 @@ impl From<sapwood_txn_rules::Error> for Error {
             Rule::NotDirectory { place, path, fs } => Self::NotDirectory { place, path, fs },
             Rule::Corrupt(message) => Self::Corrupt(message),
         }
+    }
+}
+
+impl From<sapwood_repo_log::Error> for Error {
+    fn from(error: sapwood_repo_log::Error) -> Self {
+        Self::Svn(error.into())
+    }
+}
+
+impl From<sapwood_objects::Error> for Error {
+    fn from(error: sapwood_objects::Error) -> Self {
+        Self::Svn(error.into())
     }
 }
 
@@ -239,6 +254,7 @@ impl From<Error> for SvnError {
                 format!("'{path}' is not a directory in filesystem '{fs}'"),
             )
             .context(message),
+            Error::Overtaken => Self::new(ErrorCode::FS_TXN_OUT_OF_DATE, message),
             Error::Corrupt(message) => Self::new(ErrorCode::FS_CORRUPT, message),
         }
     }

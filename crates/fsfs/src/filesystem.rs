@@ -16,7 +16,7 @@ use sapwood_fsfs_format::{Directory, Layout};
 use crate::config::{RevpropPackConfig, WriteConfig};
 use crate::error::{Error, Result};
 use crate::read_counters::Work;
-use crate::revision_store::{Object, RevisionStore};
+use crate::revision_store::{LogRevisions, Object, RevisionStore};
 use crate::revprop_shards::RevpropShards;
 use sapwood_fs_common::changes::ChangedPaths;
 use sapwood_store::Caches;
@@ -298,6 +298,28 @@ impl Filesystem {
             .collect();
         keyed.sort_unstable();
         Some(keyed.into_iter().map(|(_, _, at)| at).collect())
+    }
+
+    /// The address of the store that its revisions are in, if they are not in the folder.
+    #[must_use]
+    pub fn store_address(&self) -> Option<&str> {
+        self.fs.revisions.as_log().map(LogRevisions::address)
+    }
+
+    /// Refuses what is done to the files of the folder itself. `what` is the subcommand that does it.
+    ///
+    /// # Errors
+    /// E200007 where these are in a store of objects.
+    pub(crate) fn require_local(&self, what: &str) -> Result<()> {
+        let Some(address) = self.store_address() else { return Ok(()) };
+        Err(Error::new(
+            ErrorCode::UNSUPPORTED_FEATURE,
+            format!(
+                "'{what}' works on the files of a folder, and those of '{}' are in the store '{address}'; \
+                 'sapwood store export' makes a folder of them",
+                self.path().display()
+            ),
+        ))
     }
 
     /// The repository's UUID.

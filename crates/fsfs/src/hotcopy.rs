@@ -71,6 +71,7 @@ impl Filesystem {
         cancel: &CancelToken,
         notify: Notify<'_>,
     ) -> Result<()> {
+        self.require_local("hotcopy")?;
         let source = &*self.fs.shared;
         let storage = &*source.storage;
         let copier = Copier { storage, from: &source.path, to, options, cancel, known: None };
@@ -82,6 +83,7 @@ impl Filesystem {
             return copy.run(notify);
         }
         let opened = Self::open(to, &Caches::new(1 << 20), &source.same_storage())?;
+        opened.require_local("hotcopy")?;
         let target = &opened.fs.shared;
         source.kind().check(&target.kind())?;
         let _locks = target.lock_all(storage)?;

@@ -40,6 +40,8 @@ pub mod revprops;
 mod revprops_snapshot;
 pub mod root;
 pub mod stats;
+pub mod stored_folder;
+mod stored_locks;
 mod sync;
 pub mod text_delta;
 pub mod txn;

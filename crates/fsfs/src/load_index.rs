@@ -40,6 +40,7 @@ impl Filesystem {
         options: &MaintenanceOptions,
         cancel: &CancelToken,
     ) -> Result<()> {
+        self.require_local("load-index")?;
         let fs = &self.fs;
         if !fs.layout.is_logical() {
             return Err(Error::new(ErrorCode::FS_UNSUPPORTED_FORMAT, ""));

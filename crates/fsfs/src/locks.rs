@@ -12,6 +12,7 @@ use sapwood_store::{HeldLock, WriteStorage};
 use crate::error::{Error, Result};
 use crate::filesystem::Filesystem;
 use crate::root::Root;
+use crate::stored_locks;
 use crate::txn::Writer;
 
 /// What became of several paths.
@@ -48,7 +49,12 @@ impl Writer {
         targets: &[LockTarget],
         options: &LockOptions<'_>,
     ) -> LockOutcome<Lock> {
-        lock_paths::lock(self, targets, options)
+        match self.fs.fs.revisions.as_log() {
+            Some(log) => {
+                stored_locks::change(self, log, &|host| lock_paths::lock(host, targets, options))
+            }
+            None => lock_paths::lock(self, targets, options),
+        }
     }
 
     /// Unlocks paths: [`lock_paths::unlock`].
@@ -59,7 +65,12 @@ impl Writer {
         user: Option<&str>,
         break_lock: bool,
     ) -> LockOutcome<()> {
-        lock_paths::unlock(self, targets, user, break_lock)
+        match self.fs.fs.revisions.as_log() {
+            Some(log) => stored_locks::change(self, log, &|host| {
+                lock_paths::unlock(host, targets, user, break_lock)
+            }),
+            None => lock_paths::unlock(self, targets, user, break_lock),
+        }
     }
 }
 
@@ -106,6 +117,9 @@ impl LockHost for Writer {
     /// The file of revision 0.
     fn permissions_source(&self) -> Result<PathBuf> {
         let fs = &self.fs.fs;
+        if fs.revisions.as_log().is_some() {
+            return Ok(fs.file(names::FORMAT));
+        }
         let first = Revnum::ZERO;
         let packed = first < fs.refresh_min_unpacked()?;
         Ok(fs.file(&match fs.layout.shard(first) {

@@ -56,6 +56,7 @@ impl Filesystem {
     /// # Errors
     /// System errors, and what SQLite reports.
     pub fn freeze(&self) -> Result<Frozen> {
+        self.require_local("freeze")?;
         let shared = &self.fs.shared;
         let mut locks = Vec::new();
         for (name, first) in [(names::PACK_LOCK, since::LOGICAL), (names::WRITE_LOCK, 1)] {

@@ -15,13 +15,16 @@ use sapwood_fsfs_format::{FormatFile, Layout};
 use crate::config::{RevpropPackConfig, WriteConfig};
 use crate::error::{Error, Result};
 use crate::filesystem::{Filesystem, Fs, OpenOptions, SharedState};
-use crate::revision_store::{LocalRevisions, RevisionStore};
+use crate::revision_store::marker::{self, Marker};
+use crate::revision_store::{LocalRevisions, LogRevisions, RevisionStore};
 use sapwood_store::Caches;
 use sapwood_store::handles::KeepsHandles;
 use sapwood_store::{LocalStorage, Stamp, Storage, WriteStorage};
 
 /// The longest small file that is read.
 const LIMIT: usize = 1 << 20;
+/// The longest `fs-type`.
+const FS_TYPE_LEN: usize = 1024;
 /// Bytes of a raw block where `fsfs.conf` does not say.
 const BLOCK_SIZE: usize = 64 << 10;
 /// Blocks are not made larger than this, whatever `fsfs.conf` says.
@@ -37,7 +40,8 @@ impl Filesystem {
     /// Opens the same folder with other caches, on the same storage and store of revisions.
     pub(crate) fn opened_anew(&self, caches: &Arc<Caches>) -> Result<Self> {
         let shared = &self.fs.shared;
-        let revisions = shared.revisions_are_given.then(|| Arc::clone(&shared.revisions));
+        let keep = shared.revisions_are_given || shared.revisions.as_log().is_some();
+        let revisions = keep.then(|| Arc::clone(&shared.revisions));
         open(&shared.path, caches, &shared.same_storage(), revisions)
     }
 
@@ -103,7 +107,7 @@ fn read(
     largest_block: Option<usize>,
 ) -> Result<SharedState> {
     let Backing { storage, is_given: storage_is_given, revisions } = place;
-    check_type(&*storage, db)?;
+    let marker = check_type(&*storage, db)?;
     let path = db.join(names::FORMAT);
     let format = match storage.read(&path, LIMIT) {
         Ok(bytes) => {
@@ -117,10 +121,16 @@ fn read(
     let most = largest_block.filter(|size| size.is_power_of_two()).unwrap_or(usize::MAX);
     let layout = Layout::new(format);
     let (slow, revisions_are_given) = (Arc::new(AtomicBool::new(false)), revisions.is_some());
-    let revisions = revisions.unwrap_or_else(|| {
-        let (storage, slow) = (Arc::clone(&storage), Arc::clone(&slow));
-        Arc::new(LocalRevisions::new(db.to_owned(), layout, storage, slow))
-    });
+    let revisions: Arc<dyn RevisionStore> = match (revisions, marker) {
+        (Some(revisions), _) => revisions,
+        (None, Some(marker)) => {
+            Arc::new(LogRevisions::open(db, layout, Arc::clone(&storage), &marker)?)
+        }
+        (None, None) => {
+            let (storage, slow) = (Arc::clone(&storage), Arc::clone(&slow));
+            Arc::new(LocalRevisions::new(db.to_owned(), layout, storage, slow))
+        }
+    };
     let shared = SharedState {
         id: caches.new_id(),
         path: db.to_owned(),
@@ -151,16 +161,19 @@ fn read(
     Ok(shared)
 }
 
-/// Refuses filesystems that are not FSFS. A missing file is an ancient FSFS, or Berkeley DB.
-fn check_type(storage: &dyn Storage, db: &Path) -> Result<()> {
+/// Refuses filesystems that are not FSFS; where its revisions are, if not in the folder. A missing file is an ancient FSFS, or
+/// Berkeley DB.
+fn check_type(storage: &dyn Storage, db: &Path) -> Result<Option<Marker>> {
     let path = db.join(names::FS_TYPE);
-    let kind = match storage.read(&path, 128) {
-        Ok(bytes) => String::from_utf8_lossy(&bytes).lines().next().unwrap_or("").to_owned(),
+    let text = match storage.read(&path, FS_TYPE_LEN) {
+        Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
         Err(e) if e.kind() == ErrorKind::NotFound && storage.list(db).is_ok() => "bdb".to_owned(),
         Err(e) => return Err(Error::io(e, "Can't open file", &path)),
     };
-    match kind.as_str() {
-        "fsfs" => Ok(()),
+    let (kind, rest) = text.split_once('\n').unwrap_or((&text, ""));
+    match kind {
+        "fsfs" => Ok(None),
+        marker::KIND => Marker::parse(rest, &path).map(Some),
         "bdb" | "fsx" => Err(Error::new(
             ErrorCode::FS_UNKNOWN_FS_TYPE,
             format!("Failed to load module for FS type '{kind}'"),

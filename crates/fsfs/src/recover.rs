@@ -32,6 +32,7 @@ impl Filesystem {
     pub fn recover(&self, options: &MaintenanceOptions, cancel: &CancelToken) -> Result<()> {
         let shared = &self.fs.shared;
         let storage = &*shared.storage;
+        self.require_local("recover")?;
         let _locks = shared.lock_all(storage)?;
         // A plain copy of the repository may be in use elsewhere.
         let format = shared.layout.format.number;

@@ -23,10 +23,9 @@
 //! | `withdraw`, `discard` | tidy up after a failure; whatever they leave does no harm | what was not moved is removed |
 //! | `put_revprops_if_unchanged` | atomic and durable: readers see the old properties or the new ones, and no change of another writer is lost; what is to be written is asked for anew when there was one | `write-lock` is held from reading to writing, so that there is none. Packs are replaced, or divided: the parts, then the manifest, then the old pack goes |
 //!
-//! A store of objects puts the bytes of a [`NewRevision`] under keys of their own, compares and swaps one
-//! small object that names the youngest, and has nothing to make last; for properties it reads
-//! them with their version, asks `change`, writes on the condition of that version, and begins again if that
-//! fails. `tests::objects` is one, in memory.
+//! A store of objects ([`LogRevisions`]) has the bytes of a [`NewRevision`] in an entry of the repository's log, or, if they are
+//! long, under a key of their own that an entry names; the swap is a claim on the next entry, and there is nothing to make last. Who
+//! loses the entry prepares again. `tests::objects` is a smaller one, in memory.
 //!
 //! Not behind the seam, on purpose: what belongs to one machine or to one writer (transactions, `rep-cache.db`,
 //! lock files, `txn-current`, locks on paths, `format`, `uuid` and `fsfs.conf`), and what administration writes
@@ -39,6 +38,7 @@
 
 mod local;
 mod local_props;
+mod log;
 mod props;
 
 use std::borrow::Cow;
@@ -49,6 +49,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use sapwood_core::{PropList, Revnum, SvnResult};
+use sapwood_fs_common::rep_cache::Row;
 use sapwood_fsfs_format::Layout;
 use sapwood_fsfs_format::current::Current;
 use sapwood_fsfs_format::layout::names;
@@ -56,6 +57,7 @@ use sapwood_store::write::NewFile;
 use sapwood_store::{Folder, Stamp, StoredFile};
 
 pub(crate) use self::local::LocalRevisions;
+pub(crate) use self::log::{FileChanges, LogRevisions, marker};
 pub(crate) use self::props::{
     gone_or, missing, not_in_pack, not_named, parse, read_manifest, read_pack, unreadable,
 };
@@ -133,6 +135,8 @@ pub(crate) struct NewRevision {
     pub(crate) spool: PathBuf,
     /// Its properties, as they are to be stored.
     pub(crate) props: Vec<u8>,
+    /// The representations in it that later revisions can share, for stores that let others know.
+    pub(crate) reps: Vec<Row>,
 }
 
 /// A revision whose bytes the store has, and that is not put yet.
@@ -176,6 +180,11 @@ pub(crate) struct PropsWriting {
 /// Where revisions and their properties are. Errors of reading keep their `ErrorKind`: `NotFound` has a
 /// meaning of its own, because packing removes objects under their former names.
 pub(crate) trait RevisionStore: Send + Sync + fmt::Debug {
+    /// The store of objects that it is, if it is one: other servers may add to it at any time.
+    fn as_log(&self) -> Option<&LogRevisions> {
+        None
+    }
+
     /// What messages call an object.
     fn place(&self, object: Object<'_>) -> PathBuf;
 
@@ -227,6 +236,9 @@ pub(crate) trait RevisionStore: Send + Sync + fmt::Debug {
 
     /// Makes the youngest what was announced, if the youngest is still what the first of these revisions
     /// follows. Readers see them from then on.
+    ///
+    /// # Errors
+    /// [`Error::Overtaken`](crate::error::Error::Overtaken) when it is not, in a store that others add to.
     fn swap_youngest(&self, next: &Announcement) -> Result<()>;
 
     /// Withdraws the announcement.

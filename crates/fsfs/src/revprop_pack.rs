@@ -56,7 +56,27 @@ impl SharedState {
         storage
             .create_dir(&dir, false)
             .map_err(|e| Error::io(e, "Can't create directory", &dir))?;
+        let mut files: Vec<(Box<dyn NewFile>, PathBuf)> = Vec::new();
+        for (name, bytes) in self.packed_revprop_files(shard, config)? {
+            let path = dir.join(name);
+            let written = write_new(storage, &path, &bytes);
+            files.push((written.map_err(|e| Error::io(e, "Can't write to file", &path))?, path));
+        }
+        let like = self.file(&self.layout.revprops_dir(Revnum(start)));
+        storage
+            .copy_permissions(&like, &dir)
+            .map_err(|e| Error::io(e, "Can't set permissions on", &dir))?;
+        Ok(files)
+    }
 
+    /// The files of the packed form of a shard's revision properties, by their names; the manifest is the last.
+    pub(crate) fn packed_revprop_files(
+        &self,
+        shard: u64,
+        config: RevpropPackConfig,
+    ) -> Result<Vec<(String, Vec<u8>)>> {
+        let size = self.layout.format.shard_size.unwrap_or(1);
+        let start = shard.saturating_mul(size);
         // Revision 0 is never packed.
         let first = start.max(1);
         let mut dumps = Vec::new();
@@ -66,30 +86,19 @@ impl SharedState {
             dumps.push(self.revisions.read(object, FILE_LEN).map_err(fail)?);
         }
         let sizes: Vec<u64> = dumps.iter().map(|dump| len64(dump.len())).collect();
-        let mut files: Vec<(Box<dyn NewFile>, PathBuf)> = Vec::new();
-        let mut write = |path: PathBuf, bytes: &[u8]| -> Result<()> {
-            let written = write_new(storage, &path, bytes);
-            files.push((written.map_err(|e| Error::io(e, "Can't write to file", &path))?, path));
-            Ok(())
-        };
-        let mut packs = Vec::new();
+        let (mut files, mut packs) = (Vec::new(), Vec::new());
         for range in divide(&sizes, config.fill()) {
-            let at = len64(range.start);
-            let pack_first = Revnum(first.saturating_add(at));
+            let pack_first = Revnum(first.saturating_add(len64(range.start)));
             let name = pack_name(pack_first, 0);
             let part = dumps.piece(range.clone()).iter().map(Vec::as_slice);
             let mut bytes = Vec::new();
             write_pack(pack_first, part, config.compress, &mut bytes);
-            write(dir.join(&name), &bytes)?;
-            packs.push((name, len64(range.len())));
+            packs.push((name.clone(), len64(range.len())));
+            files.push((name, bytes));
         }
         let mut manifest = Vec::new();
         write_manifest(packs.iter().map(|(name, count)| (name.as_str(), *count)), &mut manifest);
-        write(dir.join(names::MANIFEST), &manifest)?;
-        let like = self.file(&self.layout.revprops_dir(Revnum(start)));
-        storage
-            .copy_permissions(&like, &dir)
-            .map_err(|e| Error::io(e, "Can't set permissions on", &dir))?;
+        files.push((names::MANIFEST.to_owned(), manifest));
         Ok(files)
     }
 

@@ -44,6 +44,7 @@ impl Filesystem {
     ) -> Result<()> {
         let shared = &self.fs.shared;
         let storage = &*shared.storage;
+        self.require_local("upgrade")?;
         let _locks = shared.lock_all(storage)?;
         let path = shared.file(names::CONFIG);
         if storage.list(&path).is_ok() {

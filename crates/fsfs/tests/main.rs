@@ -17,4 +17,5 @@ mod reading;
 mod refusals;
 mod stats;
 mod storage;
+mod stored;
 mod transactions;

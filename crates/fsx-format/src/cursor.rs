@@ -58,7 +58,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// The bytes up to the next NUL, which is read too.
-    pub fn until_nul(&mut self) -> Result<&'a [u8]> {
+    pub(crate) fn until_nul(&mut self) -> Result<&'a [u8]> {
         let len = memchr::memchr(0, self.rest).ok_or(Error::UnexpectedEnd(self.what))?;
         let (taken, rest) = self.rest.split_at_checked(len).unwrap_or_default();
         self.rest = rest.get(1..).unwrap_or_default();
@@ -83,11 +83,6 @@ impl<'a> Cursor<'a> {
         Err(self.too_long())
     }
 
-    /// The next signed number, lowest bits first.
-    pub fn little_signed(&mut self) -> Result<i64> {
-        Ok(unzigzag(self.little()?))
-    }
-
     /// The next number, highest bits first.
     pub fn big(&mut self) -> Result<u64> {
         let mut value = 0u64;
@@ -105,7 +100,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// The next signed number, highest bits first.
-    pub fn big_signed(&mut self) -> Result<i64> {
+    pub(crate) fn big_signed(&mut self) -> Result<i64> {
         Ok(unzigzag(self.big()?))
     }
 
@@ -116,24 +111,24 @@ impl<'a> Cursor<'a> {
 
 /// Even numbers stand for themselves halved, odd ones for negative numbers.
 #[must_use]
-pub const fn unzigzag(value: u64) -> i64 {
+pub(crate) const fn unzigzag(value: u64) -> i64 {
     let half = (value >> 1).cast_signed();
     if value & 1 == 0 { half } else { !half }
 }
 
 /// The inverse of [`unzigzag`].
 #[must_use]
-pub const fn zigzag(value: i64) -> u64 {
+pub(crate) const fn zigzag(value: i64) -> u64 {
     ((value << 1) ^ (value >> 63)).cast_unsigned()
 }
 
 /// Appends a number, lowest bits first.
-pub fn put_little(out: &mut Vec<u8>, value: u64) {
+pub(crate) fn put_little(out: &mut Vec<u8>, value: u64) {
     sapwood_fsfs_format::packed_number::write_unsigned(value, out);
 }
 
 /// Appends a number, highest bits first.
-pub fn put_big(out: &mut Vec<u8>, value: u64) {
+pub(crate) fn put_big(out: &mut Vec<u8>, value: u64) {
     let groups = (64 - (value | 1).leading_zeros()).div_ceil(7);
     for group in (0..groups).rev() {
         let [low, ..] = (value >> (group * 7)).to_le_bytes();

@@ -25,7 +25,7 @@ pub enum ChangeSet {
 impl ChangeSet {
     /// The number on disk: a revision, -1 for none, or -2 minus a transaction's number. `None` for revisions above 2^63.
     #[must_use]
-    pub fn to_disk(self) -> Option<i64> {
+    pub(crate) fn to_disk(self) -> Option<i64> {
         match self {
             Self::None => Some(-1),
             Self::Revision(revision) => i64::try_from(revision.0).ok(),
@@ -35,7 +35,7 @@ impl ChangeSet {
 
     /// The inverse of [`ChangeSet::to_disk`].
     #[must_use]
-    pub const fn from_disk(value: i64) -> Self {
+    pub(crate) const fn from_disk(value: i64) -> Self {
         match value {
             -1 => Self::None,
             0.. => Self::Revision(Revnum(value.unsigned_abs())),

@@ -333,7 +333,7 @@ impl Packed {
     }
 
     /// Adds a stream of strings, and the stream of their lengths.
-    pub fn push_strings<'s>(&mut self, strings: impl IntoIterator<Item = &'s [u8]>) {
+    pub(crate) fn push_strings<'s>(&mut self, strings: impl IntoIterator<Item = &'s [u8]>) {
         let mut stream = Strings { lengths: self.ints.len(), ..Strings::default() };
         let mut lengths = Ints::new(Coding::Plain);
         for string in strings {
@@ -374,7 +374,7 @@ impl Packed {
     ///
     /// # Errors
     /// E160004 when there is none.
-    pub fn ints(&self, at: usize) -> Result<&Ints> {
+    pub(crate) fn ints(&self, at: usize) -> Result<&Ints> {
         self.ints.get(at).ok_or_else(|| Error::corrupt("Packed data lacks a stream of integers"))
     }
 

@@ -106,7 +106,7 @@ impl Context {
     }
 
     /// Verifies a message, and decrypts it; it has to be encrypted if `encrypted`.
-    pub fn unwrap_token(
+    pub(crate) fn unwrap_token(
         &mut self,
         encrypted: bool,
         message: &[u8],

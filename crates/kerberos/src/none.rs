@@ -34,7 +34,11 @@ impl Context {
     }
 
     /// Cannot be called.
-    pub const fn unwrap_token(&mut self, _: bool, _: &[u8]) -> Result<Vec<u8>, KerberosError> {
+    pub(crate) const fn unwrap_token(
+        &mut self,
+        _: bool,
+        _: &[u8],
+    ) -> Result<Vec<u8>, KerberosError> {
         match *self {}
     }
 }

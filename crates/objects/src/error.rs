@@ -16,6 +16,12 @@ pub enum Error {
     /// A text that is no key.
     #[error("'{0}' can't be the name of an object in a store")]
     BadKey(String),
+    /// A text that is no address of a store.
+    #[error("'{0}' is no address of a store: s3://BUCKET/PREFIX and file:///FOLDER are")]
+    NoAddress(Box<str>),
+    /// A store that cannot be opened: why, with its address.
+    #[error("{0}")]
+    Open(String),
     /// A request failed.
     #[error("Can't {what} '{key}' in the store '{store}': {reason}")]
     Failed {
@@ -102,7 +108,7 @@ impl Error {
 impl From<Error> for SvnError {
     fn from(error: Error) -> Self {
         let code = match &error {
-            Error::BadKey(_) => ErrorCode::INCORRECT_PARAMS,
+            Error::BadKey(_) | Error::NoAddress(_) => ErrorCode::INCORRECT_PARAMS,
             Error::Failed { reason, .. } => {
                 let io = reason.downcast_ref::<std::io::Error>();
                 let number = io.and_then(std::io::Error::raw_os_error);
@@ -114,6 +120,7 @@ impl From<Error> for SvnError {
             Error::InDoubt { .. } => ErrorCode::IO_WRITE_ERROR,
             Error::Missing { .. } => ErrorCode::FS_CORRUPT,
             Error::Cheats { .. } | Error::Forgets { .. } => ErrorCode::UNSUPPORTED_FEATURE,
+            Error::Open(_) => ErrorCode::BAD_CONFIG_VALUE,
             Error::Random(_) => ErrorCode(0),
         };
         Self::new(code, error.to_string())

@@ -3,6 +3,7 @@
 //! - [`Blobs`]: objects under keys. What is large goes there first, under a name that is used once.
 //! - [`Log`]: numbered entries, each of which is created once ([`claim()`]). Nothing is announced in any other way.
 //! - Makes of both: [`Memory`], [`Folder`]; others are in crates of their own.
+//! - [`addresses`]: the store at an address;
 //! - [`prove`]: a store is tried before it is trusted.
 //! - [`Counted`]: how many requests a store has, by kind.
 //! - `testing` (a feature, for tests): stores that fail and cheat on purpose, and the tests that every make must pass.
@@ -11,6 +12,7 @@
 //!
 //! Invariant: whether an entry is ours is decided by reading it, never by what the store answered.
 
+pub mod addresses;
 mod claim;
 mod counted;
 mod error;

@@ -6,7 +6,8 @@
 //! - [`RepositoryLog`]: reads the log to its end and adds to it; who loses a slot prepares again;
 //! - [`Place`]: where bytes are read best: entries that are small and beside each other are in segments too ([`NewSegments`]);
 //! - [`find_orphans`]: objects that writers left which were stopped;
-//! - [`verify()`]: the whole chain, and all that it names.
+//! - [`verify()`]: the whole chain, and all that it names;
+//! - [`container`]: the properties of a packed shard as one object.
 //!
 //! What a revision is, and what is in the files, is not known here: their bytes are kept as they are.
 //!
@@ -15,6 +16,7 @@
 
 pub mod checkpoint;
 mod checkpoints;
+pub mod container;
 mod digest;
 pub mod entry;
 mod error;
@@ -33,7 +35,7 @@ mod verify;
 pub use checkpoints::NewCheckpoint;
 pub use digest::{Digest, Hasher};
 pub use error::{Error, Result};
-pub use log::{Prepare, RepositoryLog, Seen};
+pub use log::{Prepare, RepositoryLog, Seen, Slot, page, read_location};
 pub use places::Place;
 pub use segments::{NewSegments, WrittenSegments};
 pub use state::{EntrySegment, File, Location, Packed, RevisionData, State};

@@ -141,15 +141,40 @@ impl RepositoryLog {
         after: &mut dyn FnMut(&Self) -> Result<()>,
     ) -> Result<()> {
         loop {
-            let page = self.store.read_from(&self.log, self.next, PAGE)?;
+            let (page, is_last) = page(&*self.store, self.next)?;
             for stored in &page {
                 self.fold(stored, seen)?;
                 after(self)?;
             }
-            if page.len() < PAGE {
+            if is_last {
                 return Ok(());
             }
         }
+    }
+
+    /// Folds entries that were read from `first` on, but for those that were folded before, and hands out each item.
+    ///
+    /// # Errors
+    /// [`Error::Damaged`]
+    pub fn fold_page(&mut self, first: u64, page: &[Vec<u8>], seen: &mut Seen<'_>) -> Result<()> {
+        for (slot, stored) in (first..).zip(page) {
+            if slot == self.next {
+                self.fold(stored, seen)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// What the next entry is with these items: its slot, and what is to be claimed for it with [`claim`].
+    ///
+    /// # Errors
+    /// [`Error::Unfit`] when it does not follow from the state; the system has no random bytes.
+    pub fn next_entry(&self, items: &[Item<'_>]) -> Result<(Slot, Record)> {
+        let head = Head { slot: self.next, repository: self.state.repository, before: self.last };
+        let record = Record::new(&entry::write(&head, items))?;
+        // What does not fit must not get there.
+        self.fits(record.as_bytes()).map_err(|why| self.unfit(why))?;
+        Ok((Slot { log: self.log.clone(), number: self.next }, record))
     }
 
     /// Adds what `prepare` makes of the newest state. Whether there was something to add.
@@ -176,12 +201,8 @@ impl RepositoryLog {
     ) -> Result<bool> {
         loop {
             let Some(items) = prepare(&self.state)? else { return Ok(false) };
-            let head =
-                Head { slot: self.next, repository: self.state.repository, before: self.last };
-            let record = Record::new(&entry::write(&head, &items))?;
-            // What does not fit must not get there.
-            self.fits(record.as_bytes()).map_err(|why| self.unfit(why))?;
-            match claim(&*self.store, &self.log, self.next, &record, patience)? {
+            let (slot, record) = self.next_entry(&items)?;
+            match slot.claim(&*self.store, &record, patience)? {
                 Claim::Won => {
                     self.fold(record.as_bytes(), seen)?;
                     return Ok(true);
@@ -240,17 +261,66 @@ impl RepositoryLog {
     /// Those of the store; [`Error::WrongData`].
     pub fn read(&self, location: &Location) -> Result<Vec<u8>> {
         let place = self.state.place(location)?;
-        let is_right = |bytes: &Vec<u8>| Digest::of(bytes) == location.digest;
-        if let Some(bytes) = self.store.get(&place.key, place.range)?.filter(is_right) {
-            return Ok(bytes);
+        let bytes = self.store.get(&place.key, place.range)?;
+        match bytes.filter(|bytes| Digest::of(bytes) == location.digest) {
+            Some(bytes) => Ok(bytes),
+            None => read_location(&*self.store, location),
         }
-        let key = Key::slot(&self.log, location.slot)?;
-        let at = len64(location.at);
-        let bytes = self.store.get(&key, at..at.plus(len64(location.len)))?;
-        bytes.filter(is_right).ok_or_else(|| Error::WrongData {
-            store: self.address().into(),
+    }
+}
+
+/// A place in a log that an entry is to be claimed for.
+#[derive(Clone, Debug)]
+pub struct Slot {
+    log: Key,
+    number: u64,
+}
+
+impl Slot {
+    /// Claims it, as [`claim`] says.
+    ///
+    /// # Errors
+    /// Those of [`claim`].
+    pub fn claim(
+        &self,
+        store: &dyn Store,
+        record: &Record,
+        patience: &mut Patience<'_>,
+    ) -> Result<Claim> {
+        Ok(claim(store, &self.log, self.number, record, patience)?)
+    }
+
+    /// Its number.
+    #[must_use]
+    pub const fn number(&self) -> u64 {
+        self.number
+    }
+}
+
+/// Entries of a log from `first` on, and whether it ended with them.
+///
+/// # Errors
+/// Those of the store.
+pub fn page(store: &dyn Store, first: u64) -> Result<(Vec<Vec<u8>>, bool)> {
+    let page = store.read_from(&Key::new(LOG)?, first, PAGE)?;
+    let is_last = page.len() < PAGE;
+    Ok((page, is_last))
+}
+
+/// Bytes that stand in an entry.
+///
+/// # Errors
+/// Those of the store; [`Error::WrongData`].
+pub fn read_location(store: &dyn Store, location: &Location) -> Result<Vec<u8>> {
+    let key = Key::slot(&Key::new(LOG)?, location.slot)?;
+    let at = len64(location.at);
+    let bytes = store.get(&key, at..at.plus(len64(location.len)))?;
+    match bytes {
+        Some(bytes) if Digest::of(&bytes) == location.digest => Ok(bytes),
+        _ => Err(Error::WrongData {
+            store: sapwood_objects::Blobs::address(store).into(),
             key: key.as_str().into(),
             slot: location.slot,
-        })
+        }),
     }
 }

@@ -14,10 +14,9 @@ use sapwood_fsfs_format::layout::names;
 use sapwood_fsfs_format::{FormatFile, Layout};
 use sapwood_objects::{Key, Store};
 use sapwood_repo_log::entry::Object;
-use sapwood_repo_log::{RepositoryLog, RevisionData, read_object};
+use sapwood_repo_log::{RepositoryLog, RevisionData, container, read_object};
 use sapwood_store::{LocalStorage, WriteStorage as _};
 
-use crate::container;
 use crate::error::{Error, Result, failed};
 
 /// The files by which a folder is known as a repository: they come last.

@@ -6,7 +6,6 @@
 //! Invariants: an import only reads the folder, which may be in use; a store has at any time a repository that is whole, with
 //! the revisions up to one of the folder's; an exported folder is no repository before everything in it is durable.
 
-mod container;
 mod error;
 mod export;
 mod import;

@@ -13,7 +13,8 @@ use sapwood_fsfs_format::current::{Current, parse_min_unpacked_rev};
 use sapwood_fsfs_format::layout::names;
 use sapwood_fsfs_format::{Addressing, FormatFile, Layout};
 
-use crate::container;
+use sapwood_repo_log::container;
+
 use crate::error::{Error, Result, failed};
 
 /// The longest file beside revisions.

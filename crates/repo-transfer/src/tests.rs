@@ -19,9 +19,9 @@ use sapwood_objects::{Folder, Memory, Store};
 use sapwood_repo_log::{RepositoryLog, verify};
 use sapwood_testkit::{Packing, Programs, Repository, Shape, random, repository};
 
-use crate::container::{join, split};
 use crate::error::Error;
 use crate::{export, import};
+use sapwood_repo_log::container::{join, split};
 
 /// Shards of seven revisions of the newest format.
 fn shape(packing: Packing) -> Shape {

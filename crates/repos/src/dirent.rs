@@ -115,7 +115,7 @@ pub fn stat(root: &Root, path: &FsPath) -> Result<Option<StoredDirent>> {
 ///
 /// # Errors
 /// Corruption and system errors.
-pub fn stat_node(revprops: &mut RevpropsSnapshot, node: &Node) -> Result<StoredDirent> {
+pub(crate) fn stat_node(revprops: &mut RevpropsSnapshot, node: &Node) -> Result<StoredDirent> {
     let kind = node.kind();
     Ok(StoredDirent {
         kind,

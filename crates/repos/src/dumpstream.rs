@@ -18,15 +18,15 @@ pub use fields::Headers;
 use fields::{lenient_length, lenient_number, malformed, ran_dry};
 
 /// The newest format version that is understood.
-pub const NEWEST_VERSION: i64 = 3;
+pub(crate) const NEWEST_VERSION: i64 = 3;
 /// The longest header line, in bytes.
-pub const MAX_HEADER_LINE: u64 = 1 << 20;
+pub(crate) const MAX_HEADER_LINE: u64 = 1 << 20;
 /// The most headers in one record.
 pub const MAX_HEADERS: usize = 1000;
 /// The longest property name, in bytes.
-pub const MAX_PROP_NAME: u64 = 1 << 20;
+const MAX_PROP_NAME: u64 = 1 << 20;
 /// The longest property value, in bytes.
-pub const MAX_PROP_VALUE: u64 = 1 << 30;
+const MAX_PROP_VALUE: u64 = 1 << 30;
 
 /// Names of headers.
 pub mod header {
@@ -49,13 +49,13 @@ pub mod header {
     /// And in which revision.
     pub const COPYFROM_REV: &str = "Node-copyfrom-rev";
     /// MD5 of the copy source's text.
-    pub const COPY_SOURCE_MD5: &str = "Text-copy-source-md5";
+    pub(crate) const COPY_SOURCE_MD5: &str = "Text-copy-source-md5";
     /// SHA-1 of the copy source's text.
-    pub const COPY_SOURCE_SHA1: &str = "Text-copy-source-sha1";
+    pub(crate) const COPY_SOURCE_SHA1: &str = "Text-copy-source-sha1";
     /// MD5 of the node's whole text.
     pub const CONTENT_MD5: &str = "Text-content-md5";
     /// SHA-1 of the node's whole text.
-    pub const CONTENT_SHA1: &str = "Text-content-sha1";
+    pub(crate) const CONTENT_SHA1: &str = "Text-content-sha1";
     /// Length of the property block.
     pub const PROP_CONTENT_LENGTH: &str = "Prop-content-length";
     /// Length of the text block.
@@ -67,7 +67,7 @@ pub mod header {
     /// MD5 of the text that the delta applies to.
     pub const DELTA_BASE_MD5: &str = "Text-delta-base-md5";
     /// SHA-1 of the text that the delta applies to.
-    pub const DELTA_BASE_SHA1: &str = "Text-delta-base-sha1";
+    pub(crate) const DELTA_BASE_SHA1: &str = "Text-delta-base-sha1";
 }
 
 /// Takes what a dump stream holds, in the order of the stream. Every method may end the
@@ -132,7 +132,7 @@ impl<'a> TextBlock<'a> {
     }
 
     /// The known checksums of a fulltext; returned once.
-    pub const fn take_known(&mut self) -> Option<KnownText> {
+    pub(crate) const fn take_known(&mut self) -> Option<KnownText> {
         self.known.take()
     }
 

@@ -88,7 +88,7 @@ impl Hooks {
     /// # Errors
     /// E165001 when the hook fails or cannot be run; those of [`Txn::publish`] and
     /// [`Txn::refresh`].
-    pub fn start_commit(
+    pub(crate) fn start_commit(
         &self,
         user: Option<&str>,
         capabilities: &[&str],
@@ -108,7 +108,11 @@ impl Hooks {
     /// # Errors
     /// E165001 when a rule is broken, the hook fails or cannot be run; E125009 for rules that are not understood; those of
     /// [`Txn::publish`] and [`Txn::refresh`].
-    pub fn pre_commit(&self, txn: &mut Txn, lock_tokens: &[(String, String)]) -> SvnResult<()> {
+    pub(crate) fn pre_commit(
+        &self,
+        txn: &mut Txn,
+        lock_tokens: &[(String, String)],
+    ) -> SvnResult<()> {
         self.rules.check(txn)?;
         let Some(hook) = self.find("pre-commit")? else { return Ok(()) };
         txn.publish()?;
@@ -121,7 +125,7 @@ impl Hooks {
     ///
     /// # Errors
     /// E165001 when the hook fails or cannot be run.
-    pub fn post_commit(&self, revision: Revnum, txn: &str) -> SvnResult<bool> {
+    pub(crate) fn post_commit(&self, revision: Revnum, txn: &str) -> SvnResult<bool> {
         self.run_if_there("post-commit", &[&revision.to_string(), txn], None)
     }
 
@@ -130,7 +134,7 @@ impl Hooks {
     ///
     /// # Errors
     /// E165006 when there is no such hook; E165001 when it fails or cannot be run.
-    pub fn pre_revprop_change(
+    pub(crate) fn pre_revprop_change(
         &self,
         change: &RevpropChange<'_>,
         value: Option<&[u8]>,
@@ -152,7 +156,7 @@ impl Hooks {
     ///
     /// # Errors
     /// E165001 when the hook fails or cannot be run.
-    pub fn post_revprop_change(
+    pub(crate) fn post_revprop_change(
         &self,
         change: &RevpropChange<'_>,
         old: Option<&[u8]>,
@@ -165,7 +169,7 @@ impl Hooks {
     ///
     /// # Errors
     /// E165001 when the hook fails or cannot be run.
-    pub fn pre_lock(
+    pub(crate) fn pre_lock(
         &self,
         path: &FsPath,
         user: &str,
@@ -183,7 +187,7 @@ impl Hooks {
     ///
     /// # Errors
     /// E165001 when the hook fails or cannot be run.
-    pub fn post_lock(&self, paths: &[&FsPath], user: &str) -> SvnResult<()> {
+    pub(crate) fn post_lock(&self, paths: &[&FsPath], user: &str) -> SvnResult<()> {
         self.run("post-lock", &[user], Some(lines_of(paths).as_bytes()))
     }
 
@@ -191,7 +195,7 @@ impl Hooks {
     ///
     /// # Errors
     /// E165001 when the hook fails or cannot be run.
-    pub fn pre_unlock(
+    pub(crate) fn pre_unlock(
         &self,
         path: &FsPath,
         user: Option<&str>,
@@ -206,7 +210,7 @@ impl Hooks {
     ///
     /// # Errors
     /// E165001 when the hook fails or cannot be run.
-    pub fn post_unlock(&self, paths: &[&FsPath], user: Option<&str>) -> SvnResult<()> {
+    pub(crate) fn post_unlock(&self, paths: &[&FsPath], user: Option<&str>) -> SvnResult<()> {
         let input = lines_of(paths);
         self.run("post-unlock", &[user.unwrap_or("")], Some(input.as_bytes()))
     }

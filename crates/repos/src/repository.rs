@@ -118,7 +118,7 @@ impl Repository {
 
     /// The `hooks` folder.
     #[must_use]
-    pub fn hooks_dir(&self) -> PathBuf {
+    pub(crate) fn hooks_dir(&self) -> PathBuf {
         self.inner.path.join("hooks")
     }
 }

@@ -280,7 +280,7 @@ impl TxnEditor {
     ///
     /// # Errors
     /// E220004 or E220001 when they have not.
-    pub fn check_access(
+    pub(crate) fn check_access(
         authorizer: &dyn CommitAuthorizer,
         path: &FsPath,
         required: Access,

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use sapwood_core::exact::Exact as _;
 use sapwood_core::{CancelToken, FsPath, NodeKind, Revnum};
-use sapwood_fs::{ChangeKind, ChangedPath, Root};
+use sapwood_fs::{ChangeKind, ChangedPath, Node, Root};
 use sapwood_repos::Repository;
 
 use crate::error::{Error, Result};
@@ -125,6 +125,9 @@ impl Step<'_> {
         let root = self.repository.fs().revision_root(revision)?;
         let mut walk = Walk::after(&root, FsPath::trusted(cursor), self.scope)?;
         let (mut last, mut bytes) = (None, 0usize);
+        if cursor == FsPath::ROOT.as_str() {
+            bytes = bytes.plus(self.top(&root.node(FsPath::ROOT)?)?);
+        }
         for _ in 0..NODES {
             self.cancel.check()?;
             let Some((path, node)) = walk.next()? else {
@@ -141,6 +144,11 @@ impl Step<'_> {
             self.index.set(State::Cursor, last.as_str())?;
         }
         Ok(Progress::More)
+    }
+
+    /// Adds the properties of the root, which has no name to be found by.
+    fn top(&self, root: &Node) -> Result<usize> {
+        if root.has_props()? { self.index.put(FsPath::ROOT, root) } else { Ok(0) }
     }
 
     /// Adds revisions.
@@ -193,7 +201,7 @@ impl Step<'_> {
             return Ok(0);
         };
         let is_known_dir = node.kind() == NodeKind::Dir && !is_new;
-        if path.is_root() || (is_known_dir && !change.prop_mod) {
+        if is_known_dir && !change.prop_mod {
             return Ok(0);
         }
         if is_new {

@@ -99,9 +99,9 @@ impl Candidates<'_> {
             let mut statement = connection.prepare_cached(sql)?;
             let mut rows = statement.query(params_from_iter(values))?;
             while let Some(row) = rows.next()? {
-                let path: String = row.get(0)?;
-                let path = FsPath::trusted(&path);
-                if self.query.allows_path(path) && is_wanted(path) {
+                let path = FsPath::trusted(row.get_ref(0)?.as_str()?);
+                // The root has no name.
+                if !path.is_root() && self.query.allows_path(path) && is_wanted(path) {
                     found.push(PathCandidate { path: path.to_owned(), is_dir: row.get(1)? });
                 }
             }
@@ -185,8 +185,7 @@ impl Candidates<'_> {
             &sql,
             values.chain(groups.map(Value::from)).collect(),
             |row| {
-                let path: String = row.get(0)?;
-                let path = FsPath::trusted(&path);
+                let path = FsPath::trusted(row.get_ref(0)?.as_str()?);
                 Ok(self.query.allows_path(path).then(|| path.to_owned()))
             },
             take,
@@ -242,8 +241,12 @@ impl Candidates<'_> {
     }
 }
 
-/// Whether a name has the letters of a word in their order.
+/// Whether a name has the letters of a word, which are small ones, in their order.
 fn has_in_order(name: &str, word: &str) -> bool {
+    if name.is_ascii() {
+        let mut letters = name.bytes().map(|letter| letter.to_ascii_lowercase());
+        return word.bytes().all(|wanted| letters.any(|letter| letter == wanted));
+    }
     let mut letters = name.chars().flat_map(char::to_lowercase);
     word.chars().all(|wanted| letters.any(|letter| letter == wanted))
 }
@@ -256,5 +259,6 @@ mod tests {
     fn letters_in_order() {
         assert!(has_in_order("update_editor.rs", "upded") && has_in_order("ABC", "ac"));
         assert!(!has_in_order("abc", "ca") && !has_in_order("abc", "abcd"));
+        assert!(has_in_order("ÄÖÜ.rs", "äüs") && !has_in_order("abc", "ä"));
     }
 }

@@ -14,7 +14,7 @@ use crate::error::{Error, Result};
 use crate::scope::Scope;
 
 /// The number of the format, in the database's `user_version`.
-const FORMAT: i64 = 2;
+const FORMAT: i64 = 3;
 /// How long others that write are waited for.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// Bytes of the file of an index that gets no older revisions any more.

@@ -112,6 +112,9 @@ impl Query {
     /// Whether the filters `path:` and `ext:` let a path pass.
     #[must_use]
     pub fn allows_path(&self, path: &FsPath) -> bool {
+        if !self.is_about_files() {
+            return true;
+        }
         let whole = path.as_str().to_lowercase();
         let is_below = self.path.as_deref().is_none_or(|wanted| {
             let rest = whole.strip_prefix(wanted.trim_end_matches('/'));

@@ -77,7 +77,7 @@ impl History {
 
     /// The head of a dump stream with the given UUID; the records of the revisions follow it.
     #[must_use]
-    pub fn dump_head(&self) -> Vec<u8> {
+    fn dump_head(&self) -> Vec<u8> {
         format!("SVN-fs-dump-format-version: 2\n\nUUID: {}\n\n", self.uuid()).into_bytes()
     }
 
@@ -133,7 +133,7 @@ impl Txn<'_> {
     }
 
     /// Takes a revision property away.
-    pub fn no_revprop(&mut self, name: &str) -> &mut Self {
+    pub(crate) fn no_revprop(&mut self, name: &str) -> &mut Self {
         self.props.remove(name);
         self
     }
@@ -159,7 +159,7 @@ impl Txn<'_> {
     }
 
     /// Adds many files to a directory at once: adding one by one copies the directory each time.
-    pub fn put_files(
+    pub(crate) fn put_files(
         &mut self,
         dir: &str,
         files: impl IntoIterator<Item = (String, String)>,
@@ -188,7 +188,11 @@ impl Txn<'_> {
     }
 
     /// Changes a file's text as `change` says.
-    pub fn edit_with(&mut self, path: &str, change: impl FnOnce(&[u8]) -> Vec<u8>) -> &mut Self {
+    pub(crate) fn edit_with(
+        &mut self,
+        path: &str,
+        change: impl FnOnce(&[u8]) -> Vec<u8>,
+    ) -> &mut Self {
         let old = Arc::clone(self.node(path).text().expect("a file"));
         self.edit(path, change(&old))
     }

@@ -80,6 +80,13 @@ pub struct NewIds<E: Engine> {
     pub item: u64,
 }
 
+impl<E: Engine> Clone for NewIds<E> {
+    fn clone(&self) -> Self {
+        let Self { txn, node, copy, item } = *self;
+        Self { txn, node, copy, item }
+    }
+}
+
 impl<E: Engine> NewIds<E> {
     /// Takes the number of a new node.
     pub const fn take_node(&mut self) -> u64 {

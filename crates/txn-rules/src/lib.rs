@@ -22,7 +22,7 @@ pub use engine::{CopyId, Engine, Listing, NewIds, NodeRevision, Result, TreeSour
 pub use error::Error;
 pub use nodes::{Dag, Entries, EntryNow, TxnNode};
 pub use rules::not_file;
-pub use tree::{ROOT, Tree};
+pub use tree::{ROOT, SavedTree, Tree};
 
 #[cfg(test)]
 mod tests;

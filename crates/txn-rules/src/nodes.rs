@@ -28,6 +28,17 @@ impl<E: Engine> TxnNode<E> {
     }
 }
 
+impl<E: Engine> Clone for TxnNode<E> {
+    fn clone(&self) -> Self {
+        Self {
+            node: self.node.clone(),
+            entries: self.entries.clone(),
+            props: self.props.clone(),
+            final_id: self.final_id,
+        }
+    }
+}
+
 /// What became of an entry: its node, or nothing.
 pub type EntryNow<E> = Option<(NodeKind, <E as Engine>::Id)>;
 

@@ -27,6 +27,16 @@ pub struct Tree<E: Engine> {
     pub changes: ChangeList<E>,
 }
 
+/// A tree of a transaction as it was at some time.
+#[derive(Debug)]
+pub struct SavedTree<E: Engine> {
+    ids: NewIds<E>,
+    base: Revnum,
+    nodes: Vec<TxnNode<E>>,
+    by_id: HashMap<E::Id, usize>,
+    changes: ChangeList<E>,
+}
+
 impl<E: Engine> Tree<E> {
     /// A tree without nodes, based on a revision.
     #[must_use]
@@ -69,6 +79,25 @@ impl<E: Engine> Tree<E> {
         self.by_id.insert(node.id(), at);
         self.nodes.push(TxnNode::new(node));
         at
+    }
+
+    /// The tree as it is now, to go back to.
+    #[must_use]
+    pub fn save(&self) -> SavedTree<E> {
+        SavedTree {
+            ids: self.ids.clone(),
+            base: self.base,
+            nodes: self.nodes.clone(),
+            by_id: self.by_id.clone(),
+            changes: self.changes.clone(),
+        }
+    }
+
+    /// Makes it again what it was when it was saved.
+    pub fn restore(&mut self, saved: SavedTree<E>) {
+        let SavedTree { ids, base, nodes, by_id, changes } = saved;
+        (self.ids, self.base) = (ids, base);
+        (self.nodes, self.by_id, self.changes) = (nodes, by_id, changes);
     }
 
     /// Forgets nodes and changes, which are written: what a revision that waits to be published still needs is not here.

@@ -8,11 +8,11 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 /// Bytes of the longest question.
-pub const QUESTION_MAX: u64 = 64 << 10;
+pub(crate) const QUESTION_MAX: u64 = 64 << 10;
 /// Bytes of the longest answer that is believed.
-pub const ANSWER_MAX: u64 = 16 << 20;
+pub(crate) const ANSWER_MAX: u64 = 16 << 20;
 /// More changed directories than this are "unknown": a walk is cheaper.
-pub const CHANGED_MAX: usize = 20_000;
+pub(crate) const CHANGED_MAX: usize = 20_000;
 
 /// What identifies a directory, whatever its path is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -35,7 +35,7 @@ impl Identity {
     ///
     /// # Errors
     /// When there is no `/proc`.
-    pub fn of_mounts() -> std::io::Result<Self> {
+    pub(crate) fn of_mounts() -> std::io::Result<Self> {
         Ok(Self::from(&fs::metadata(Path::new("/proc/self/ns/mnt"))?))
     }
 }

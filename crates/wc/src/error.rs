@@ -126,7 +126,7 @@ impl From<Error> for SvnError {
 /// The sentences about formats that this program does not work on.
 fn unsupported(path: &Path, format: i64) -> SvnError {
     let shown = path.display();
-    if format > crate::db::FORMAT_OPTIONAL_PRISTINES {
+    if format > crate::format::FORMAT_OPTIONAL_PRISTINES {
         return SvnError::new(
             ErrorCode::WC_UNSUPPORTED_FORMAT,
             format!(
@@ -141,7 +141,7 @@ fn unsupported(path: &Path, format: i64) -> SvnError {
         format!(
             "The working copy at '{shown}'\nis too old (format {format}) to work with client version \
              '1.14.2 (r1899510)' (expects format {}). You need to upgrade the working copy first.\n",
-            crate::db::FORMAT
+            crate::format::FORMAT
         ),
     )
 }

@@ -12,7 +12,6 @@ use sapwood_core::notify::{KeptNotify, Notify};
 use sapwood_core::paths::RelPath;
 
 use crate::error::{Error, Result};
-use crate::local::Notifier;
 use crate::locks::Lock;
 use crate::root::WorkingCopy;
 
@@ -20,6 +19,9 @@ use crate::root::WorkingCopy;
 const MOST: u32 = 1000;
 /// How long changes wait for others at most: another program that wants to write waits meanwhile.
 const LONGEST: Duration = Duration::from_secs(2);
+
+/// Called for everything that happens.
+pub type Notifier<'t> = dyn Fn(&Notify<'_>) + 't;
 
 /// Changes that are made together.
 pub struct Gathered<'g> {

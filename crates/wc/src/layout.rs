@@ -55,7 +55,7 @@ pub fn tmp(root: &Path) -> PathBuf {
 
 /// The path of a pristine text below a working copy's root.
 #[must_use]
-pub(crate) fn pristine_relpath(sha1: &Sha1) -> String {
+fn pristine_relpath(sha1: &Sha1) -> String {
     let hex = sha1.to_hex();
     let shard = hex.head(2);
     format!("{ADM}/{PRISTINE}/{shard}/{hex}.svn-base")

@@ -23,6 +23,7 @@ pub mod error;
 pub mod externals;
 mod fan_out;
 mod files;
+pub mod format;
 pub mod gather;
 pub mod ignore;
 pub mod layout;
@@ -47,6 +48,7 @@ pub mod translate;
 pub mod update;
 pub mod upgrade;
 pub mod view;
+pub mod work_item;
 
 pub use db::Db;
 pub use error::{Error, Result};

@@ -125,7 +125,7 @@ impl WorkingCopy {
 
     /// The root of the operation that made the highest layer of a node.
     #[must_use]
-    pub(crate) fn op_root_of<'p>(&self, node: &'p View) -> &'p RelPath {
+    fn op_root_of<'p>(&self, node: &'p View) -> &'p RelPath {
         prefix(node.relpath(), node.top().op_depth)
     }
 

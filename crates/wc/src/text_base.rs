@@ -23,10 +23,10 @@ use crate::db::{Paths, Sha1Column, below};
 use crate::error::{Error, Result};
 use crate::layout;
 use crate::pristine::remove_file;
-use crate::queue::WorkItem;
 use crate::root::WorkingCopy;
 use crate::translate::Translation;
 use crate::view::{Status, stat_file};
+use crate::work_item::WorkItem;
 
 /// The text of a node as the repository has it.
 pub enum TextBase {

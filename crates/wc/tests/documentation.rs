@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic)] // also in the helpers of tests
 
 use sapwood_wc::db::{Access, Db, FORMAT, FORMAT_OPTIONAL_PRISTINES, Presence};
-use sapwood_wc::queue::WorkItem;
+use sapwood_wc::work_item::WorkItem;
 
 const PAGE: &str = include_str!("../../../docs/formats/wc.md");
 

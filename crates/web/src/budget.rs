@@ -94,6 +94,9 @@ pub(crate) struct Budget {
     bytes: Cell<usize>,
     word_pairs: Cell<usize>,
     coloured: Cell<usize>,
+    /// How often the time is asked for until it is over.
+    #[cfg(test)]
+    asks: Cell<usize>,
 }
 
 impl Budget {
@@ -106,6 +109,8 @@ impl Budget {
             bytes: Cell::new(DELTA_BYTES),
             word_pairs: Cell::new(WORD_PAIRS),
             coloured: Cell::new(COLOURED_OF_PAGE),
+            #[cfg(test)]
+            asks: Cell::new(usize::MAX),
         }
     }
 
@@ -115,8 +120,20 @@ impl Budget {
         Self { until: Instant::now(), ..Self::new() }
     }
 
+    /// One whose time is over when it has been asked for so often.
+    #[cfg(test)]
+    pub(crate) fn of_asks(asks: usize) -> Self {
+        Self { asks: Cell::new(asks), ..Self::new() }
+    }
+
     /// Whether the time is over.
     pub(crate) fn is_over(&self) -> bool {
+        #[cfg(test)]
+        if let Some(left) = self.asks.get().checked_sub(1) {
+            self.asks.set(left);
+        } else {
+            return true;
+        }
         Instant::now() >= self.until
     }
 

@@ -29,7 +29,7 @@ pub(crate) fn reply(request: &Request<'_>) -> Result<Reply> {
         Kind::Description => return Ok(as_json(DESCRIPTION.to_owned())),
         Kind::Tree => tree(request)?,
         Kind::Log => log(request)?,
-        Kind::Blame => lines(request)?,
+        Kind::Blame => return lines(request),
         Kind::Revision(revision) => of_revision(&Seen::read(request, revision)?),
         Kind::Locks => locks(&Locks::read(request)?),
         Kind::Branches => branches(&Branches::read(request)?),
@@ -121,12 +121,13 @@ fn of_revision(seen: &Seen) -> Value {
     value
 }
 
-fn lines(request: &Request<'_>) -> Result<Value> {
+fn lines(request: &Request<'_>) -> Result<Reply> {
     let found: Found = request.view.at(request.address)?;
     if found.node.kind() != NodeKind::File {
         return Err(Fault::Missing);
     }
-    let (why, walk) = match blame::lines(request, &found)? {
+    let all = blame::lines(request, &found)?;
+    let (why, walk) = match &all {
         Lines::Binary => (Some("binary"), None),
         Lines::TooLarge => (Some("too large"), None),
         Lines::Of(walk) => (None, Some(walk)),
@@ -139,10 +140,11 @@ fn lines(request: &Request<'_>) -> Result<Value> {
     let lines: Vec<Value> =
         walk.iter().flat_map(|walk| walk.origins.iter()).take(most).map(origin).collect();
     let is_whole = walk.is_some_and(|walk| walk.is_whole && walk.origins.len() <= most);
-    Ok(json!({
+    let value = json!({
         "path": found.path.as_str(), "revision": found.revision.0, "refused": why,
         "complete": is_whole, "lines": lines,
-    }))
+    });
+    Ok(all.kept_by_browsers(as_json(value.to_string())))
 }
 
 fn found(hits: &Hits) -> Value {

@@ -16,6 +16,7 @@ use crate::site::Visitor;
 use crate::{Address, Fault, Links, Prefix, Reply, Request, View, words};
 
 mod archives;
+mod blames;
 mod differences;
 mod graphs;
 mod merges;
@@ -415,7 +416,7 @@ fn blame_ends_with_its_time() {
     let ended = place.with(&Everything, "/blame/trunk/code.c", |request| {
         let found = request.view.at(request.address)?;
         let text = b"one\n2 < 3\nthree\n".to_vec();
-        crate::blame::walk(request.view, &found, text, &Budget::of_no_time())
+        crate::blame::walk::walk(request.view, &found, text, &Budget::of_no_time())
     });
     let ended = ended.unwrap();
     assert!(!ended.is_whole && ended.origins.len() == 3);

@@ -16,7 +16,8 @@ use sapwood_core::{
     RevpropSelection, SvnError, SvnResult,
 };
 use sapwood_delta::TextDelta;
-use sapwood_fs::{Node, RevpropsSnapshot, Root};
+use sapwood_fs::{HistoryValue, Node, RevpropsSnapshot, Root};
+use sapwood_repos::authorizer::Everything;
 use sapwood_repos::nodes::{Entries, EntriesWanted};
 use sapwood_repos::{
     FileRevReceiver, FileRevsRequest, LogRequest, LogRevision, PathAuthorizer, Repository,
@@ -440,6 +441,39 @@ impl<'a> View<'a> {
     pub(crate) fn merged_into(&self, target: &Found, source: &FsPath) -> Result<RangeList> {
         let ranges = mergeinfo(&target.node)?.and_then(|info| info.0.get(source.as_str()).cloned());
         Ok(ranges.unwrap_or(RangeList(Vec::new())))
+    }
+
+    /// The place where the history of a file begins, from `found` on: where it was changed or copied last.
+    pub(crate) fn last_place(&self, found: &Found) -> Result<(FsPathBuf, Revnum)> {
+        let place = found.root.history(&found.path)?.previous(true)?;
+        Ok(place.unwrap_or_else(|| (found.path.clone(), found.revision)))
+    }
+
+    /// The same repository without a look at rules: for what is kept for all readers. What is made with it must not leave this crate but
+    /// by the rights of this view.
+    pub(crate) fn of_all(&self) -> Self {
+        Self { access: &Everything, ..self.clone() }
+    }
+
+    /// What is kept of the history of the file that was changed at `path` in `revision`.
+    pub(crate) fn kept<T: HistoryValue>(
+        &self,
+        path: &FsPath,
+        revision: Revnum,
+        form: &str,
+    ) -> Option<Arc<T>> {
+        self.repository.fs().cached_of_history(path, revision, form)
+    }
+
+    /// Keeps that, as long as the server's caches have room.
+    pub(crate) fn keep<T: HistoryValue>(
+        &self,
+        path: &FsPath,
+        revision: Revnum,
+        form: &str,
+        value: T,
+    ) -> Arc<T> {
+        self.repository.fs().cache_of_history(path, revision, form, value)
     }
 
     /// The revisions of a file up to `end`, youngest first, until `receive` returns `false`; with each whether its text

@@ -134,6 +134,7 @@ pub const COMPARE_HINT: &str =
     "Choose an older revision, another path such as /branches/one, or both to compare with.";
 pub const BLAME_ENDS: &str =
     "Lines without a revision are older: the page ends before their revision was found.";
+pub const BLAME_GOES_ON: &str = "Lines without a revision are older than what was looked at by now. Load the page again for more.";
 pub const BLAME_MERGES_END: &str =
     "This file has too many revisions to look into its merges on a page.";
 pub const WITH_MERGES: &str = "Look into merges";

@@ -39,8 +39,8 @@ pub const NS_DAV: &str = "DAV:";
 /// The namespace of Subversion's elements.
 pub const NS_SVN: &str = "svn:";
 /// The namespace of properties whose names begin with `svn:`.
-pub const NS_SVN_PROPS: &str = "http://subversion.tigris.org/xmlns/svn/";
+pub(crate) const NS_SVN_PROPS: &str = "http://subversion.tigris.org/xmlns/svn/";
 /// The namespace of all other properties.
-pub const NS_CUSTOM: &str = "http://subversion.tigris.org/xmlns/custom/";
+pub(crate) const NS_CUSTOM: &str = "http://subversion.tigris.org/xmlns/custom/";
 /// The namespace of Subversion's live properties and capability tokens.
 pub const NS_SVN_DAV: &str = "http://subversion.tigris.org/xmlns/dav/";

@@ -15,9 +15,9 @@ pub use view::{Item, List, Tuple, as_text};
 /// How many lists may lie around an item, plus one: an item at this depth is refused.
 pub const MAX_NESTING: usize = 64;
 /// The longest word, in bytes. (The reference refuses words of 25 and more when it reads.)
-pub const MAX_WORD: usize = 24;
+pub(crate) const MAX_WORD: usize = 24;
 /// The most digits a number or a string's length may be written with; leading zeros count.
-pub const MAX_DIGITS: usize = 64;
+const MAX_DIGITS: usize = 64;
 
 /// Room for tokens that a decoder keeps from item to item.
 const KEEP_TOKENS: usize = 4096;

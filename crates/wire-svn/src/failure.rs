@@ -7,7 +7,7 @@ use crate::encode::Encode;
 use crate::error::Error;
 
 /// Most errors of one chain that are written or read; the rest is left out.
-pub const MAX_CHAIN: usize = 100;
+const MAX_CHAIN: usize = 100;
 
 /// Appends a failure reply for the chain of `error`. Source file and line are never sent.
 pub fn write_failure(out: &mut Vec<u8>, error: &SvnError) {

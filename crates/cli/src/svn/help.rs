@@ -111,7 +111,7 @@ fn title(command: &Command) -> String {
 }
 
 /// A subcommand's explanation, followed by its options.
-pub(super) fn of_command(command: &Command, verbose: bool) -> String {
+fn of_command(command: &Command, verbose: bool) -> String {
     let mut text = format!("{}: {}", title(command), command.help);
     let (experimental, plain): (Vec<Opt>, Vec<Opt>) =
         command.options.iter().partition(|opt| opt.is_experimental());

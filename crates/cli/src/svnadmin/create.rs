@@ -9,10 +9,13 @@ use sapwood_repos::create::create_of;
 use crate::command::{
     COMPATIBLE_VERSION, Invocation, Options, Runner, Subcommand, name, usage_error,
 };
-use crate::report;
+use crate::{report, signals, store};
 
 /// The newest version that a repository can be made for: [`COMPATIBLE_VERSION`].
 const NEWEST: (u32, u32, u32) = (1, 14, 5);
+
+/// The variable of the environment that names a store in which new repositories are made, each below its address, in place of a folder.
+const CREATE_STORE: &str = "SAPWOOD_CREATE_STORE";
 
 pub(super) const COMMAND: Subcommand = Subcommand {
     name: "create",
@@ -36,8 +39,19 @@ fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
     let (kind, minor) = wanted(&invocation.options)?;
     invocation.take_args(0, 0)?;
     let path = crate::repo::local_style(&invocation.repository);
-    create_of(Path::new(path), &kind, minor)?;
-    Ok(())
+    match store_address()? {
+        Some(address) => {
+            store::create(&address, Path::new(path), &kind, minor, &signals::cancel_token())
+        }
+        None => Ok(create_of(Path::new(path), &kind, minor)?),
+    }
+}
+
+/// Where new repositories are made, if that is a store: a new address below the one that the environment names.
+fn store_address() -> SvnResult<Option<String>> {
+    let Ok(base) = std::env::var(CREATE_STORE) else { return Ok(None) };
+    let name = sapwood_objects::Token::new()?;
+    Ok(Some(format!("{}/{name}", base.trim_end_matches('/'))))
 }
 
 /// The filesystem that options ask for, and [`compatible_minor`].

@@ -62,6 +62,9 @@ fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
         let logical = yes_no(format.logical_addressing);
         text.push_str(&format!("{title} Logical Addressing: {logical}\n"));
     }
+    if let Some(address) = fs.store_address() {
+        text.push_str(&format!("Store: {address}\n"));
+    }
     text.push_str(&format!("Configuration File: {}\n\n", fs.config_path().display()));
     invocation.out.text(&text)
 }

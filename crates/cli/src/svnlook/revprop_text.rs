@@ -10,7 +10,7 @@ use crate::command::Invocation;
 use crate::{locale, user_date};
 
 /// A value as C programs see it: up to the first zero byte.
-pub(super) fn c_string(value: &[u8]) -> &[u8] {
+fn c_string(value: &[u8]) -> &[u8] {
     value.split(|b| *b == 0).next().unwrap_or(b"")
 }
 

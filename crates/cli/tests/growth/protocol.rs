@@ -26,7 +26,7 @@ pub(crate) fn talk(made: &Made, steps: &[(&str, &str)]) -> Cost {
 }
 
 /// As [`talk`], with more options of the server.
-pub(crate) fn talk_to(made: &Made, options: &[&str], steps: &[(&str, &str)]) -> Cost {
+fn talk_to(made: &Made, options: &[&str], steps: &[(&str, &str)]) -> Cost {
     let mut server = Programs::ours().command("svnserve");
     server.args(["--inetd", "--root"]).arg(made.root()).args(options);
     let greeting = [(GREETING, "mergeinfo ) ) ) ")];

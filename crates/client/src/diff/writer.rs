@@ -87,7 +87,7 @@ impl From<Option<Revnum>> for Of {
     }
 }
 
-pub(super) fn label(path: &str, of: Of) -> String {
+fn label(path: &str, of: Of) -> String {
     match of {
         Of::Revision(revision) => format!("{path}\t(revision {revision})"),
         Of::WorkingCopy => format!("{path}\t(working copy)"),

@@ -22,7 +22,6 @@ use crate::cat::file_time;
 use crate::context::Context;
 use crate::revision::Revision;
 use crate::text_base::{TextNotices, with_text_bases};
-use crate::update::notify_path;
 
 /// Exports a path of a working copy: with revision `WORKING` what is on disk, else the pristine texts.
 pub(super) fn export(ctx: &Context, from: &Path, to: &Path, how: &Export) -> SvnResult<()> {
@@ -45,7 +44,7 @@ pub(super) fn export(ctx: &Context, from: &Path, to: &Path, how: &Export) -> Svn
             export(ctx, &wc.abspath(&row.relpath), &goal, &inner)?;
         }
     }
-    notify_path(ctx, &to, Action::UpdateCompleted, None);
+    ctx.notify_path(&to, Action::UpdateCompleted, None);
     Ok(())
 }
 

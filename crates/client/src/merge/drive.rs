@@ -23,7 +23,7 @@ use crate::diff::sides::{Keeper, Text, TextFile};
 use crate::mergeinfo::place::{RepoLocation, visit};
 
 /// Errors of files that a merge needs for a while.
-pub(super) fn temporary_failed(error: &std::io::Error) -> SvnError {
+fn temporary_failed(error: &std::io::Error) -> SvnError {
     SvnError::io(error, "Can't create temporary file")
 }
 

@@ -15,7 +15,7 @@ use crate::working::Node;
 
 /// Whether mergeinfo of a node says the same as what it would inherit.
 #[must_use]
-pub(super) fn is_redundant(inherited: Option<&Mergeinfo>, own: &Mergeinfo) -> bool {
+fn is_redundant(inherited: Option<&Mergeinfo>, own: &Mergeinfo) -> bool {
     match inherited.filter(|inherited| !inherited.is_empty()) {
         None => own.is_empty(),
         Some(inherited) => !own.is_empty() && inherited.equals(own, true),

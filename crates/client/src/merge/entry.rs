@@ -21,7 +21,6 @@ use crate::mergeinfo::place::{RepoLocation, common_ancestor};
 use crate::open::number_at;
 use crate::revision::{Range, Revision};
 use crate::target::is_url;
-use crate::update::wait_for_clock;
 
 /// Two sources whose difference is merged.
 #[derive(Clone, Copy, Debug)]
@@ -87,7 +86,7 @@ fn locked(
     let lock = wc.lock(&place, -1)?;
     let result = work();
     let released = lock.release();
-    wait_for_clock(ctx);
+    ctx.wait_for_clock();
     result?;
     Ok(released?)
 }

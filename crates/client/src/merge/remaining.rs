@@ -41,7 +41,7 @@ pub(super) fn own_history(
 }
 
 /// The revisions in which the source was not there: before them is what it was copied from.
-pub(super) fn gap_of(
+fn gap_of(
     lines: &Lines,
     session: &dyn Session,
     source: &MergeSource,

@@ -22,7 +22,6 @@ use sapwood_wc::WorkingCopy;
 
 use crate::context::Context;
 use crate::target::is_url;
-use crate::update::wait_for_clock;
 
 /// The number of patches that are applied before others may write to the working copy's database.
 const AT_ONCE: usize = 64;
@@ -113,7 +112,7 @@ pub fn patch(ctx: &Context, request: &Request<'_>) -> SvnResult<()> {
         witnesses: install::Witnesses::new(),
     };
     let result = run.all();
-    wait_for_clock(ctx);
+    ctx.wait_for_clock();
     result
 }
 

@@ -14,7 +14,6 @@ use tempfile::TempPath;
 use super::{Resolution, TreeConflict};
 use crate::merge::{MergeOptions, TwoSources, merge_two_reporting};
 use crate::revision::Revision;
-use crate::update::wait_for_clock;
 
 /// E155027: why a conflict cannot be resolved in this way.
 pub(super) fn failure(text: impl Into<String>) -> SvnError {
@@ -92,7 +91,7 @@ impl TreeConflict<'_> {
             Resolution::BothMovedDirMerge => self.keep_local_dir()?,
             Resolution::BothMovedDirMoveMerge => self.keep_incoming_dir()?,
         }
-        wait_for_clock(self.ctx);
+        self.ctx.wait_for_clock();
         Ok(())
     }
 

@@ -52,7 +52,7 @@ fn once<K: Eq + Hash, V: Clone>(
 }
 
 /// `None` in place of the error that a node is not there.
-pub(super) fn found_or_none<T>(result: SvnResult<T>) -> SvnResult<Option<T>> {
+fn found_or_none<T>(result: SvnResult<T>) -> SvnResult<Option<T>> {
     match result {
         Ok(value) => Ok(Some(value)),
         Err(error) if error.is_no_node() => Ok(None),

@@ -6,7 +6,7 @@
 
 mod replay;
 mod v2;
-pub(crate) mod v3;
+mod v3;
 
 use std::path::Path;
 
@@ -20,6 +20,7 @@ use sapwood_wc::status::{State, Status};
 use crate::context::Context;
 use crate::diff::Sink;
 use crate::diff::writer::LabelParts;
+use crate::shelved;
 
 /// A request to shelve changes.
 #[derive(Clone, Copy, Debug)]
@@ -114,7 +115,7 @@ pub fn paths(ctx: &Context, shelf: &Shelf, version: &Version) -> SvnResult<Vec<R
     match shelf.store() {
         Store::V2 => v2::paths(version),
         Store::V3 => {
-            let statuses = v3::statuses(ctx, version, RelPath::ROOT)?;
+            let statuses = shelved::statuses(ctx, version, RelPath::ROOT)?;
             Ok(statuses.into_iter().map(|status| status.relpath).collect())
         }
     }
@@ -163,7 +164,7 @@ pub fn bring_back(
         Store::V3 => v3::bring_back(ctx, shelf, version, dry_run),
     };
     if !dry_run {
-        crate::update::wait_for_clock(ctx);
+        ctx.wait_for_clock();
     }
     result
 }
@@ -181,7 +182,13 @@ pub fn diff(ctx: &Context, shelf: &Shelf, version: &Version, sink: Sink<'_>) -> 
     let summary = sink.is_summary();
     sink.with(ctx, places, &mut |processor, _| match shelf.store() {
         Store::V2 => v2::diff(version, processor, summary),
-        Store::V3 => v3::diff(ctx, version, (RelPath::ROOT, Depth::Infinity), false, processor),
+        Store::V3 => crate::diff::of_version(
+            ctx,
+            version,
+            (RelPath::ROOT, Depth::Infinity),
+            false,
+            processor,
+        ),
     })
 }
 
@@ -193,19 +200,8 @@ pub fn copy_changes(ctx: &Context, from: &str, to: &str) -> SvnResult<bool> {
     let (from, from_root) = ctx.working_copy(&ctx.absolute(from))?;
     let (to, to_root) = ctx.working_copy(&ctx.absolute(to))?;
     let result = v3::copy_changes(ctx, (&from, &from_root), (&to, &to_root), false);
-    crate::update::wait_for_clock(ctx);
+    ctx.wait_for_clock();
     result
-}
-
-/// The shelf that a changelist stands for, and its newest version: `svn:shelf:NAME` is the shelf NAME of the store
-/// that has working copies.
-///
-/// # Errors
-/// E200009 when the shelf has no version; that it cannot be read.
-pub(crate) fn of_changelist(wc: &WorkingCopy, changelist: &str) -> SvnResult<Option<Version>> {
-    let Some(name) = changelist.strip_prefix("svn:shelf:") else { return Ok(None) };
-    let Some(shelf) = Shelf::find(wc, Store::V3, name)? else { return Ok(None) };
-    Ok(Some(shelf.version(shelf.newest())?))
 }
 
 /// Refuses to put a shelved file where something lies already, whatever `--force` says: it is nowhere else.

@@ -15,7 +15,6 @@ use sapwood_core::{Depth, ErrorCode, NodeKind, PropList, Revnum, SvnError, SvnRe
 use sapwood_wc::WorkingCopy;
 use sapwood_wc::commit::{Harvest, HarvestOptions, Item};
 use sapwood_wc::conflict::{PropState, TextOutcome};
-use sapwood_wc::layout;
 use sapwood_wc::local::NewText;
 use sapwood_wc::merge::{FileMerge, PropsMerge};
 use sapwood_wc::node::Origin;
@@ -30,6 +29,7 @@ use crate::commit::{Drive, Extra, KindCheck, condense};
 use crate::context::Context;
 use crate::copy_in::copy_dir;
 use crate::copy_local::set;
+use crate::shelved::{check_name, outside};
 
 /// The action for a changed node of the other working copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,21 +82,6 @@ pub(super) struct Replay<'a> {
     pub(super) how: How,
     /// Whether changes are only reported.
     pub(super) dry_run: bool,
-}
-
-/// E155000: a path that is not one of the working copy's.
-fn outside(relpath: &RelPath) -> SvnError {
-    let message = format!("Path '{relpath}' is not in the working copy");
-    SvnError::new(ErrorCode::WC_OBSTRUCTED_UPDATE, message)
-}
-
-/// Sees that a path from a database can be one.
-pub(super) fn check_name(relpath: &RelPath) -> SvnResult<()> {
-    let odd = |name: &str| matches!(name, "" | "." | "..") || name == layout::ADM;
-    if !relpath.is_empty() && relpath.split('/').any(odd) {
-        return Err(outside(relpath));
-    }
-    Ok(())
 }
 
 impl Replay<'_> {

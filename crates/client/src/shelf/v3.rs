@@ -12,34 +12,21 @@ use sapwood_core::{Depth, ErrorCode, NodeKind, SvnError, SvnResult};
 use sapwood_wc::WorkingCopy;
 use sapwood_wc::commit::Item;
 use sapwood_wc::db::FORMAT;
+use sapwood_wc::local;
 use sapwood_wc::local::RevertOptions;
-use sapwood_wc::root::disk_kind;
 use sapwood_wc::shelf::{Shelf, Version};
-use sapwood_wc::status::{Options, State, Status};
-use sapwood_wc::{layout, local};
+use sapwood_wc::status::{State, Status};
 
-use super::replay::{How, Replay, check_name, harvest, not_among};
+use super::replay::{How, Replay, harvest, not_among};
 use super::{Save, SaveResult};
 use crate::checkout::{Checkout, Form, checkout_to};
 use crate::context::Context;
-use crate::diff::Processor;
-use crate::diff::local::Local;
+use crate::externals::update_one;
 use crate::revision::Revision;
+use crate::shelved::{open, statuses};
 use crate::target::Target;
 use crate::text_base::{TextNotices, with_text_bases};
-use crate::update::{Update, update_one};
-
-/// The working copy that a version is.
-pub(super) fn open(ctx: &Context, version: &Version) -> SvnResult<WorkingCopy> {
-    for (file, dir) in [(layout::adm(&version.path), true), (layout::db(&version.path), false)] {
-        let fits = disk_kind(&file)?.is_some_and(|kind| kind.is_dir() == dir && !kind.is_symlink());
-        if !fits {
-            let message = format!("'{}' is not a working copy", version.path.display());
-            return Err(SvnError::new(ErrorCode::WC_NOT_WORKING_COPY, message));
-        }
-    }
-    Ok(ctx.working_copy(&version.path)?.0)
-}
+use crate::tree::update::Update;
 
 /// Puts changes aside.
 pub(super) fn save(
@@ -168,33 +155,6 @@ fn same_base(ctx: &Context, to: &WorkingCopy, item: &Item) -> SvnResult<()> {
     update_one(&quiet, &to.abspath(&item.relpath), &update, true, &mut None).map(drop)
 }
 
-/// The changes in a version.
-pub(crate) fn statuses(
-    ctx: &Context,
-    version: &Version,
-    below: &RelPath,
-) -> SvnResult<Vec<Status>> {
-    let wc = open(ctx, version)?;
-    let mut found = Vec::new();
-    if !below.is_empty() && wc.view(below)?.is_none() {
-        return Ok(found);
-    }
-    let options = Options {
-        no_ignore: true,
-        ignores: ctx.ignores(),
-        cancel: ctx.cancel().clone(),
-        ..Options::default()
-    };
-    wc.status(below, &options, &mut |status| {
-        found.push(status);
-        Ok(())
-    })?;
-    for status in &found {
-        check_name(&status.relpath)?;
-    }
-    Ok(found)
-}
-
 /// Reverts what was put aside.
 pub(super) fn take_out(ctx: &Context, shelf: &Shelf, version: &Version) -> SvnResult<()> {
     let wc = shelf.wc();
@@ -266,27 +226,4 @@ pub(super) fn copy_changes(
         }
         Ok(conflicts)
     })
-}
-
-/// Compares before and after, at and below a path.
-pub(crate) fn diff(
-    ctx: &Context,
-    version: &Version,
-    (below, depth): (&RelPath, Depth),
-    ignore_ancestry: bool,
-    processor: &mut dyn Processor,
-) -> SvnResult<()> {
-    let wc = open(ctx, version)?;
-    if !below.is_empty() && wc.view(below)?.is_none() {
-        return Ok(());
-    }
-    let mut local = Local {
-        ctx,
-        wc: &wc,
-        target: below,
-        ignore_ancestry,
-        changelists: &HashSet::new(),
-        processor,
-    };
-    local.run(depth)
 }

@@ -17,7 +17,7 @@ use super::{StatusOptions, StatusTarget, Visit, externals, not_working_copy, sho
 use crate::context::Context;
 use crate::open::number_at;
 use crate::revision::Revision;
-use crate::update::check_uuid;
+use crate::tree::check_uuid;
 use crate::working::Node;
 
 /// Walks a target, and returns the revision that it was compared with.

@@ -3,7 +3,7 @@
 use super::{BadDate, MICROS_PER_SEC, Timestamp};
 
 /// Short English names, as the reference prints them without a locale; Sunday first.
-pub(super) const DAYS: [&str; 7] = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"];
+const DAYS: [&str; 7] = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"];
 /// Short English names of the months, January first.
 pub(super) const MONTHS: [&str; 12] =
     ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];

@@ -52,12 +52,6 @@ impl LocalPath {
         LocalPathBuf::new(path::join(self, below)).ok()
     }
 
-    /// As the system takes it.
-    #[must_use]
-    pub fn as_std(&self) -> &Path {
-        Path::new(self.as_str())
-    }
-
     /// The same, with text of its own.
     #[must_use]
     pub fn to_path_buf(&self) -> PathBuf {
@@ -79,7 +73,7 @@ mod tests {
         let below = RelPath::new("a/b").unwrap();
         let path = root.join(below).unwrap();
         assert_eq!(path.below(root), Some(below));
-        assert_eq!(path.as_std(), Path::new("/wc/a/b"));
+        assert_eq!(path, "/wc/a/b");
         for out in ["..", "a/../../x", "./a"] {
             assert!(root.join(RelPath::new(out).unwrap()).is_none(), "{out}");
         }

@@ -59,7 +59,7 @@ impl Decoder {
     ///
     /// # Errors
     /// As [`Decoder::next_window`].
-    pub fn next_into(&mut self, window: &mut Window) -> Result<bool, Error> {
+    fn next_into(&mut self, window: &mut Window) -> Result<bool, Error> {
         let mut bytes = self.buffer.tail(self.start);
         let version = match self.version {
             Some(version) => version,

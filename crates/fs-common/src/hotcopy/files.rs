@@ -78,13 +78,13 @@ impl Copier<'_> {
 
     /// Copies a file so that readers of the copy see the old or the new one, whole, also after a
     /// crash.
-    pub fn copy_over(&self, from: &Path, to: &Path) -> Result<()> {
+    fn copy_over(&self, from: &Path, to: &Path) -> Result<()> {
         // What a new copy has is made durable all at once.
         self.copy_whole(from, to, self.in_use() && self.options.flush_to_disk)
     }
 
     /// The same; with `sync` it is durable before it gets its name.
-    pub fn copy_whole(&self, from: &Path, to: &Path, sync: bool) -> Result<()> {
+    fn copy_whole(&self, from: &Path, to: &Path, sync: bool) -> Result<()> {
         let storage = self.storage;
         let (beside, file) = create_beside(storage, to).map_err(|e| CopyError::replacing(e, to))?;
         drop(file);
@@ -145,7 +145,7 @@ impl Copier<'_> {
 
     /// Makes a folder, which may be in use, hold the same as another: files that are different are
     /// replaced, files that are gone removed.
-    pub fn follow_tree(&self, from: &Path, to: &Path) -> Result<()> {
+    pub(crate) fn follow_tree(&self, from: &Path, to: &Path) -> Result<()> {
         self.follow_level(from, to, 0)
     }
 

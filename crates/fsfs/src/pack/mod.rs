@@ -23,6 +23,7 @@ mod order;
 mod output;
 mod physical;
 mod source;
+mod stored;
 
 use sapwood_core::Exact;
 use std::ops::Range;
@@ -127,6 +128,9 @@ impl Filesystem {
         let Some(size) = format.shard_size else { return notify(PackNotice::NotSharded) };
         if shared.unpacked_shards(size)?.is_empty() {
             return Ok(());
+        }
+        if let Some(log) = shared.revisions.as_log() {
+            return stored::pack(shared, log, options, cancel, notify);
         }
         let storage = &*shared.storage;
         let lock = |name| shared.lock_file(storage, name);

@@ -114,12 +114,13 @@ struct Ready {
 
 impl Bulk {
     /// Bulk commits through `writer`; `None` where revisions must be committed one by one: when
-    /// `fsfs.conf` wants each verified or packed at once.
+    /// `fsfs.conf` wants each verified or packed at once, and in stores that other servers add to.
     ///
     /// # Errors
     /// When there cannot be another thread.
     pub fn new(writer: &Arc<Writer>) -> Result<Option<Self>> {
-        if writer.config.verify_before_commit || writer.config.pack_after_commit {
+        let is_elsewhere = writer.fs.fs.revisions.as_log().is_some();
+        if writer.config.verify_before_commit || writer.config.pack_after_commit || is_elsewhere {
             return Ok(None);
         }
         let pipeline = Arc::new(Pipeline::default());

@@ -116,6 +116,7 @@ impl Txn {
             spooled: None,
             spool,
             props: text,
+            reps: self.writer.fs.fs.revisions.as_log().map_or(Vec::new(), |_| plan.reps.clone()),
         };
         Ok(PreparedRevision {
             revision: plan.revision,

@@ -29,19 +29,24 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use parking_lot::{Condvar, Mutex};
-use sapwood_core::{PropList, Revnum, SvnError};
+use sapwood_core::{Exact as _, PropList, Revnum, SvnError};
 use sapwood_fsfs_format::current::Current;
 use sapwood_fsfs_format::layout::names;
 
 use super::prepared::PreparedRevision;
 use super::{Txn, Writer};
 use crate::error::{Error, Result};
-use crate::revision_store::StagedRevision;
+use crate::revision_store::{LogRevisions, StagedRevision};
 
 /// Transactions that one leader takes at most, so that the first need not wait for a crowd.
 const AT_ONCE: usize = 64;
+
+/// How long a group waits at most that was overtaken for the first time, and how often that doubles.
+const FIRST_PAUSE: Duration = Duration::from_millis(5);
+const LONGEST_PAUSE: u32 = 6;
 
 /// A revision that was made.
 #[derive(Debug)]
@@ -247,9 +252,39 @@ fn add_to_cache(group: &Group) {
     }
 }
 
-/// What goes on under the lock.
+/// What goes on under the lock: again from the start when another server was quicker, where that can be.
 fn commit_group(writer: &Arc<Writer>, group: &mut Group) -> Result<()> {
+    let may_be_overtaken = writer.fs.fs.revisions.as_log().is_some();
+    let mut losses = 0;
+    loop {
+        if may_be_overtaken {
+            group.0.iter_mut().for_each(|(txn, ..)| txn.save());
+        }
+        match commit_once(writer, group) {
+            Err(Error::Overtaken) if may_be_overtaken => {
+                for (txn, _, prepared) in &mut group.0 {
+                    prepared.take().map_or(Ok(()), |prepared| txn.restore(prepared))?;
+                }
+                losses = losses.plus(1);
+                back_off(losses);
+            }
+            done => return done,
+        }
+    }
+}
+
+/// Waits for a time by chance, longer after more losses: of several servers that lose to each other, one must be alone
+/// for as long as a commit takes.
+fn back_off(losses: u32) {
+    let most = FIRST_PAUSE.saturating_mul(1 << losses.min(LONGEST_PAUSE));
+    let chance = sapwood_objects::Token::new().map_or(u8::MAX, |token| token.as_bytes()[0]);
+    std::thread::sleep(most.saturating_mul(u32::from(chance)) / 256);
+}
+
+fn commit_once(writer: &Arc<Writer>, group: &mut Group) -> Result<()> {
     let fs = &writer.fs.fs;
+    // Until the revisions are there, or were given up, other threads must not see others of the same numbers.
+    let _flight = fs.revisions.as_log().map(LogRevisions::flight);
     let mut current = fs.revisions.youngest()?;
     let like = fs.revisions.like(current.youngest)?;
     let flush = group.0.iter().any(|(txn, _, _)| txn.writer.flush);

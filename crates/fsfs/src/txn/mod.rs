@@ -24,6 +24,7 @@ mod prepared;
 mod proto;
 mod rep_batch;
 mod revprops;
+mod saved;
 mod sharing;
 mod writer;
 
@@ -49,6 +50,7 @@ use group::Queue;
 use proto::ProtoRev;
 use sapwood_store::Stamp;
 use sapwood_store::write::HeldLock;
+use saved::SavedTxn;
 use sharing::OpenRepCache;
 
 /// What all writers to one filesystem share, in this process.
@@ -99,6 +101,8 @@ pub struct Txn {
     open_base: Option<Representation>,
     /// What was written, for the writer of the next revision.
     fresh: Fresh,
+    /// What it was before a revision was made of it, where that may be overtaken.
+    saved: Option<Box<SavedTxn>>,
 }
 
 /// What a transaction knows of the representations that it wrote, by their items.
@@ -138,6 +142,7 @@ impl Writer {
     pub fn begin(self: &Arc<Self>, base: Revnum) -> Result<Txn> {
         let fs = &self.fs.fs;
         fs.ensure_exists(base)?;
+        self.share_reps_of_others();
         let base_root = fs.rev_root(base)?;
         let (id, has_folder) = self.new_id(base)?;
         let source = Box::new(self.fs.clone());
@@ -158,6 +163,7 @@ impl Writer {
             open_text: None,
             open_base: None,
             fresh: Fresh::default(),
+            saved: None,
         })
     }
 }

@@ -69,6 +69,7 @@ impl Writer {
             open_text: None,
             open_base: None,
             fresh: super::Fresh::default(),
+            saved: None,
         };
         txn.read_tree(NodeRev::clone(&root.dir))?;
         Ok(txn)

@@ -61,6 +61,18 @@ pub(super) struct ProtoRev {
     keep: bool,
 }
 
+/// A prototype as it was at some time.
+#[derive(Debug)]
+pub(super) struct SavedProto {
+    /// Bytes in its file, if it had one.
+    in_file: Option<u64>,
+    tail: Vec<u8>,
+    offsets: ItemOffsets,
+    /// How many items were noted.
+    entries: usize,
+    next_item: u64,
+}
+
 impl fmt::Debug for ProtoRev {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ProtoRev").field("path", &self.path).field("len", &self.len()).finish()
@@ -314,6 +326,38 @@ impl ProtoRev {
     /// Gives that back: it is removed when this is dropped, if it is this one's alone.
     pub(super) fn give_back(&mut self, file: Option<Box<dyn NewFile>>) {
         self.file = file;
+    }
+
+    /// What it is now, to go back to after it was ended.
+    pub(super) fn save(&self) -> SavedProto {
+        SavedProto {
+            in_file: self.file.as_ref().map(|_| self.in_file),
+            tail: self.tail.clone(),
+            offsets: self.offsets.clone(),
+            entries: self.entries.len(),
+            next_item: self.next_item,
+        }
+    }
+
+    /// Goes back to what it was. `file` is its file, if that was taken.
+    pub(super) fn restore(
+        &mut self,
+        saved: SavedProto,
+        file: Option<Box<dyn NewFile>>,
+    ) -> Result<()> {
+        self.file = self.file.take().or(file);
+        match (&mut self.file, saved.in_file) {
+            (Some(file), Some(len)) => {
+                file.truncate(len).map_err(|e| Error::io(e, "Can't write to file", &self.path))?;
+            }
+            (None, Some(_)) => return Err(Error::internal("a prototype's file is gone")),
+            (_, None) => self.discard(),
+        }
+        self.in_file = saved.in_file.unwrap_or(0);
+        (self.tail, self.offsets, self.next_item) = (saved.tail, saved.offsets, saved.next_item);
+        self.entries.truncate(saved.entries);
+        self.open = None;
+        Ok(())
     }
 
     /// Removes the file, if there is one and it is this one's alone.

@@ -197,6 +197,15 @@ impl Writer {
         added
     }
 
+    /// Lets revisions that are made here share the representations that other servers have brought to the store.
+    pub(super) fn share_reps_of_others(&self) {
+        let Some(log) = self.fs.fs.revisions.as_log() else { return };
+        let rows = log.take_reps();
+        if let Some(Err(error)) = (!rows.is_empty()).then(|| self.write_rows(&rows)) {
+            self.fail_after_commit(error.into());
+        }
+    }
+
     /// Notes what went wrong after a revision was there.
     pub(super) fn fail_after_commit(&self, error: SvnError) {
         self.error_after_commit.lock().get_or_insert(error);

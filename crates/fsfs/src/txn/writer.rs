@@ -175,8 +175,14 @@ impl Writer {
         let path = self.fs.fs.file(names::UUID);
         let contents = uuid_text(uuid, self.fs.fs.layout.format.number, &path)?;
         let like = self.fs.fs.file(names::CURRENT);
-        let done = self.storage.replace(&path, contents.as_bytes(), Some(&like), self.flush);
-        done.map_err(|e| Error::replacing(e, &path))?;
+        match self.fs.fs.revisions.as_log() {
+            Some(log) => log.replace_file(&path, contents.as_bytes())?,
+            None => {
+                let done =
+                    self.storage.replace(&path, contents.as_bytes(), Some(&like), self.flush);
+                done.map_err(|e| Error::replacing(e, &path))?;
+            }
+        }
         let renewed = self.fs.opened_anew(&self.fs.fs.caches)?;
         let options = WriteOptions {
             flush_to_disk: self.flush,

@@ -24,7 +24,7 @@ use crate::session::{
 };
 
 /// Bytes of a request that are kept in memory; larger ones wait in a file.
-pub(super) const IN_MEMORY: usize = 256 << 10;
+const IN_MEMORY: usize = 256 << 10;
 
 /// What is written before it is sent: the reports of large working copies, texts of commits.
 #[derive(Debug)]

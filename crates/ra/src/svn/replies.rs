@@ -45,7 +45,7 @@ pub(super) fn read_listed(mut tuple: Tuple<'_>) -> SvnResult<(FsPathBuf, Dirent)
 }
 
 /// Text that should be UTF-8, and is only shown.
-pub(super) fn lossy(bytes: &[u8]) -> String {
+fn lossy(bytes: &[u8]) -> String {
     ascii::readable(bytes).into_owned()
 }
 

@@ -21,7 +21,7 @@ impl Access {
     /// The right to write alone; no rule gives it without [`Access::READ`].
     pub const WRITE: Self = Self(2);
     /// Reading and writing.
-    pub const READ_WRITE: Self = Self(3);
+    const READ_WRITE: Self = Self(3);
 
     /// Whether all of `required` is in this set.
     #[must_use]
@@ -178,7 +178,7 @@ impl GlobalRights {
         range.join(Range::of(access));
     }
 
-    pub(super) fn resolve(&self, repos: &[u8]) -> Range {
+    fn resolve(&self, repos: &[u8]) -> Range {
         let mut range = self.general;
         if !repos.is_empty()
             && let Some(own) = self.per_repos.get(repos)

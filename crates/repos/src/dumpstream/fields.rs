@@ -26,7 +26,7 @@ impl Headers {
 
     /// Whether `name` is there and says `true`.
     #[must_use]
-    pub fn is_true(&self, name: &str) -> bool {
+    pub(crate) fn is_true(&self, name: &str) -> bool {
         self.get(name) == Some(b"true")
     }
 

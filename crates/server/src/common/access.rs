@@ -95,7 +95,7 @@ impl<'s> UserAccess<'s> {
     }
 
     /// Notes the authenticated user.
-    pub fn set_user(&mut self, user: Option<Principal>) {
+    pub(crate) fn set_user(&mut self, user: Option<Principal>) {
         let name = user.as_ref().map(|u| self.config.username_case.apply(u.name()));
         let groups = user.as_ref().map_or(&[][..], Principal::groups);
         let rules =
@@ -115,7 +115,7 @@ impl<'s> UserAccess<'s> {
     }
 
     /// Notes the number of the request that is answered, for the log.
-    pub const fn set_request(&mut self, request: RequestNumber) {
+    pub(crate) const fn set_request(&mut self, request: RequestNumber) {
         self.request = Some(request);
     }
 
@@ -143,7 +143,7 @@ impl<'s> UserAccess<'s> {
 
     /// The repository's name in authz files.
     #[must_use]
-    pub fn authz_name(&self) -> &str {
+    pub(crate) fn authz_name(&self) -> &str {
         &self.authz_name
     }
 
@@ -190,7 +190,7 @@ impl<'s> UserAccess<'s> {
 
     /// The rules for paths of one who may read in the repository, apart from the request; without any, all may be read.
     #[must_use]
-    pub fn path_rules(&self) -> Option<UserAuthz> {
+    pub(crate) fn path_rules(&self) -> Option<UserAuthz> {
         self.rules.clone()
     }
 

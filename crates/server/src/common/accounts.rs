@@ -36,7 +36,7 @@ impl OpenAccounts {
 
     /// Whether a user is one of the accounts alone: with a password here, or known by a provider of OpenID Connect.
     #[must_use]
-    pub fn is_alone(&self, user: &str) -> bool {
+    pub(crate) fn is_alone(&self, user: &str) -> bool {
         let is_known = self.accounts.users().get(user).is_some_and(|user| user.known.is_some());
         is_known || self.accounts.password_hash(user).is_some()
     }

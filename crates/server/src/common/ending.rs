@@ -49,13 +49,13 @@ impl Ending {
 
     /// Whether the server is to end.
     #[must_use]
-    pub fn has_begun(&self) -> bool {
+    pub(crate) fn has_begun(&self) -> bool {
         self.begun.load(Ordering::SeqCst)
     }
 
     /// Begins something that writes, which a client may do; `None` when the server ends.
     #[must_use]
-    pub fn begin_write(self: &Arc<Self>) -> Option<WriteInProgress> {
+    pub(crate) fn begin_write(self: &Arc<Self>) -> Option<WriteInProgress> {
         let mut writes = self.writes.lock();
         // Under the lock, so that who waits for the last one sees this one.
         if self.has_begun() {
@@ -67,7 +67,7 @@ impl Ending {
 
     /// Begins a request of a commit that is in progress.
     #[must_use]
-    pub fn go_on_writing(self: &Arc<Self>) -> WriteInProgress {
+    pub(crate) fn go_on_writing(self: &Arc<Self>) -> WriteInProgress {
         let mut writes = self.writes.lock();
         *writes = writes.plus(1);
         WriteInProgress(Arc::clone(self))

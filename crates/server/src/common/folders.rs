@@ -26,7 +26,7 @@ impl Folders {
     }
 
     /// Adds those that the settings name.
-    pub fn add_of(&self, settings: &Settings) {
+    pub(crate) fn add_of(&self, settings: &Settings) {
         let of_config = settings.config_file.as_deref().and_then(Path::parent);
         self.add([&*settings.root, &*settings.scratch].into_iter().chain(of_config));
     }

@@ -159,7 +159,7 @@ impl LoginDelay {
 
     /// An attempt whose password is already known to be right: begins and succeeds in one step. `false` if too
     /// many attempts are in progress, so that it has to wait for its turn as others do.
-    pub fn prove_at_once(
+    pub(crate) fn prove_at_once(
         &self,
         address: Option<IpAddr>,
         user: &str,

@@ -45,7 +45,7 @@ impl Principal {
 
     /// One whom a provider of OpenID Connect knows; `None` where no user can have such a name.
     #[must_use]
-    pub fn of_person(person: &Person) -> Option<Self> {
+    pub(crate) fn of_person(person: &Person) -> Option<Self> {
         let identity = Identity { groups: groups(&person.groups), ..Identity::default() };
         let user = Self {
             subject: Some(Arc::from(&*person.subject)),
@@ -56,7 +56,7 @@ impl Principal {
 
     /// Whether a provider of OpenID Connect let the user in.
     #[must_use]
-    pub const fn has_signed_in(&self) -> bool {
+    pub(crate) const fn has_signed_in(&self) -> bool {
         self.subject.is_some()
     }
 
@@ -68,14 +68,14 @@ impl Principal {
 
     /// The groups, as accounts call them.
     #[must_use]
-    pub fn plain_groups(&self) -> Vec<String> {
+    pub(crate) fn plain_groups(&self) -> Vec<String> {
         let plain = |name: &String| name.strip_prefix(GROUP_PREFIX).map(str::to_owned);
         self.groups().iter().filter_map(plain).collect()
     }
 
     /// The same user, as a directory spells the name, with the directory's groups besides.
     #[must_use]
-    pub fn known_to(&self, member: &Member) -> Self {
+    pub(crate) fn known_to(&self, member: &Member) -> Self {
         let mut identity = self.identity.as_deref().cloned().unwrap_or_else(Identity::default);
         identity.groups.extend(groups(&member.groups));
         identity.groups.sort_unstable();
@@ -85,7 +85,7 @@ impl Principal {
 
     /// Whether the user proved the name by a token.
     #[must_use]
-    pub fn has_token(&self) -> bool {
+    pub(crate) fn has_token(&self) -> bool {
         self.identity.as_ref().is_some_and(|identity| identity.token.is_some())
     }
 
@@ -103,7 +103,7 @@ impl Principal {
 
     /// Whether the user, or a group of the user, is in a list of names.
     #[must_use]
-    pub fn is_one_of(&self, names: &[String]) -> bool {
+    pub(crate) fn is_one_of(&self, names: &[String]) -> bool {
         names.iter().any(|name| *name == self.name || self.groups().contains(name))
     }
 

@@ -148,7 +148,7 @@ impl Limits {
 
     /// How long a request may have taken so far, of which so many bytes have arrived.
     #[must_use]
-    pub fn time_for(&self, bytes: usize) -> Duration {
+    pub(crate) fn time_for(&self, bytes: usize) -> Duration {
         let bytes = sapwood_core::exact::len64(bytes);
         self.stall.saturating_add(Duration::from_secs(bytes / Self::SLOWEST))
     }

@@ -211,7 +211,7 @@ impl ServerState {
     }
 
     /// Commits the changes to a repository that any protocol has acknowledged, and not committed yet.
-    pub fn commit_pending(&self, repository: &Path) {
+    pub(crate) fn commit_pending(&self, repository: &Path) {
         for protocol in self.protocols() {
             protocol.commit_pending(repository);
         }
@@ -291,7 +291,7 @@ impl ServerState {
 
     /// What waits for webhooks and mail servers. The disks of repositories are read.
     #[must_use]
-    pub fn waiting_messages(&self) -> Vec<Waiting> {
+    pub(crate) fn waiting_messages(&self) -> Vec<Waiting> {
         // The lock is not held while disks are read.
         let reader = self.notifier.lock().as_ref().map(Notifier::reader);
         reader.map_or(Vec::new(), |reader| reader.waiting())

@@ -166,7 +166,7 @@ impl Exchange {
 
     /// Whether anything was sent.
     #[must_use]
-    pub const fn has_begun(&self) -> bool {
+    pub(crate) const fn has_begun(&self) -> bool {
         self.start.is_none()
     }
 

@@ -90,7 +90,7 @@ impl Head {
 
     /// Whether the client is one of Subversion's.
     #[must_use]
-    pub fn is_svn_client(&self) -> bool {
+    pub(crate) fn is_svn_client(&self) -> bool {
         let speaks_svn = |value: &HeaderValue| {
             value.to_str().is_ok_and(|value| value.contains(sapwood_wire_dav::NS_SVN_DAV))
         };
@@ -106,7 +106,7 @@ impl Head {
 
     /// Whether a header has a word in its list.
     #[must_use]
-    pub fn has_word(&self, name: &str, word: &str) -> bool {
+    pub(crate) fn has_word(&self, name: &str, word: &str) -> bool {
         self.headers.get_all(name).iter().filter_map(|v| v.to_str().ok()).any(|list| {
             list.split([',', ' ', ';']).any(|item| item.trim().eq_ignore_ascii_case(word))
         })

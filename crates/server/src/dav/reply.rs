@@ -47,7 +47,7 @@ pub enum ReplyBody {
 impl ReplyBody {
     /// The reply when the handler has panicked.
     #[must_use]
-    pub fn internal_error() -> Response<Self> {
+    pub(crate) fn internal_error() -> Response<Self> {
         let mut response = Response::new(Self::Whole(None));
         *response.status_mut() = StatusCode::INTERNAL_SERVER_ERROR;
         response

@@ -97,7 +97,7 @@ impl<'s> Session<'s> {
 
     /// Whether changes that other programs make at the request's place become revisions.
     #[must_use]
-    pub fn autoversions(&self) -> bool {
+    pub(crate) fn autoversions(&self) -> bool {
         match self.location {
             Some(location) => location.autoversioning,
             None => self.shared.settings.autoversioning,
@@ -106,7 +106,7 @@ impl<'s> Session<'s> {
 
     /// Whether the client can authenticate.
     #[must_use]
-    pub const fn can_authenticate(&self) -> bool {
+    pub(crate) const fn can_authenticate(&self) -> bool {
         self.can_authenticate
     }
 
@@ -139,7 +139,7 @@ impl<'s> Session<'s> {
 
     /// The fspath that the resource is about, if it is about one.
     #[must_use]
-    pub fn resource_path(&self) -> Option<&FsPath> {
+    pub(crate) fn resource_path(&self) -> Option<&FsPath> {
         self.resource.fspath()
     }
 
@@ -153,7 +153,7 @@ impl<'s> Session<'s> {
     ///
     /// # Errors
     /// When it is not in this repository.
-    pub fn resource_at(&self, address: &str) -> DavResult<Resource> {
+    pub(crate) fn resource_at(&self, address: &str) -> DavResult<Resource> {
         let path = sapwood_wire_dav::report::update::path_of(address);
         let elsewhere = || {
             let message = "Unusable URI: it does not refer to this repository";
@@ -225,24 +225,24 @@ impl<'s> Session<'s> {
 
     /// The name of the repository's folder.
     #[must_use]
-    pub fn repository_name(&self) -> String {
+    pub(crate) fn repository_name(&self) -> String {
         let place = self.repository.path();
         place.file_name().map_or(String::new(), |name| name.to_string_lossy().into_owned())
     }
 
     /// Whether the client is one of Subversion's.
     #[must_use]
-    pub fn is_svn_client(&self) -> bool {
+    pub(crate) fn is_svn_client(&self) -> bool {
         self.head.is_svn_client()
     }
 
     /// Writes a line to the operational log.
-    pub fn log_command(&self, operation: &Operation<'_>) {
+    pub(crate) fn log_command(&self, operation: &Operation<'_>) {
         self.shared.server.note(self.access.subject(), operation);
     }
 
     /// Writes an error to the operational log.
-    pub fn log_error(&self, error: &SvnError) {
+    pub(crate) fn log_error(&self, error: &SvnError) {
         if let Some(log) = &self.shared.server.log {
             log.error(self.access.subject(), error, false);
         }

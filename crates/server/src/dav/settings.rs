@@ -226,11 +226,11 @@ pub struct HttpLimits {
 
 impl HttpLimits {
     /// Bytes a second of a body over http, as for httpd's `RequestReadTimeout`.
-    pub const SLOWEST_BODY: u64 = 500;
+    const SLOWEST_BODY: u64 = 500;
 
     /// How long the server may have waited for a client that has sent so many bytes of a body.
     #[must_use]
-    pub fn body_time(&self, bytes: usize) -> Duration {
+    pub(crate) fn body_time(&self, bytes: usize) -> Duration {
         let bytes = sapwood_core::exact::len64(bytes);
         self.body_first.saturating_add(Duration::from_secs(bytes / Self::SLOWEST_BODY))
     }

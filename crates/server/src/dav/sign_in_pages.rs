@@ -198,11 +198,11 @@ impl Visit<'_> {
     }
 
     /// The code of the forms that a session is shown.
-    pub(crate) fn form_code(&self, session: &str) -> String {
+    fn form_code(&self, session: &str) -> String {
         self.sign_in.secret.code("form", session)
     }
 
-    pub(crate) fn is_form_code(&self, session: &str, code: &str) -> bool {
+    fn is_form_code(&self, session: &str, code: &str) -> bool {
         self.sign_in.secret.is_code("form", session, code)
     }
 

@@ -174,7 +174,7 @@ impl OpenTxns {
 
     /// Whether there was a request for any of them within this time.
     #[must_use]
-    pub fn was_used_within(&self, time: Duration) -> bool {
+    pub(crate) fn was_used_within(&self, time: Duration) -> bool {
         let open = self.open.lock();
         open.iter()
             .any(|((_, name), entry)| matches!(name, Name::Txn(_)) && entry.used.elapsed() < time)
@@ -197,7 +197,7 @@ impl OpenTxns {
 
     /// Notes that a commit has ended: removes all its names except that of an activity, which its
     /// client deletes.
-    pub fn forget_finished(&self, txn: &OpenTxn) {
+    pub(crate) fn forget_finished(&self, txn: &OpenTxn) {
         self.open.lock().retain(|(_, name), entry| {
             matches!(name, Name::Activity(_)) || !Arc::ptr_eq(&entry.txn.0, &txn.0)
         });

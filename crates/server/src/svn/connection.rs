@@ -24,7 +24,7 @@ use crate::common::tasks::Tasks;
 use crate::svn::transport::{Hangup, Transport};
 
 /// The output buffer is sent when it holds this much.
-pub(crate) const OUTPUT_BYTES: usize = 64 << 10;
+const OUTPUT_BYTES: usize = 64 << 10;
 /// After a request that needed more, buffers are shrunk to this.
 const KEEP_BYTES: usize = 256 << 10;
 /// While a client is idle between requests, they are shrunk to this.

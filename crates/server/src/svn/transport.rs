@@ -76,7 +76,7 @@ impl Transport {
 
     /// The client's address as the log shows it.
     #[must_use]
-    pub fn remote_host(&self) -> Option<String> {
+    pub(crate) fn remote_host(&self) -> Option<String> {
         match &self.ends {
             Ends::Tcp { stream, .. } => {
                 stream.peer_addr().ok().map(|a| a.ip().to_canonical().to_string())
@@ -131,7 +131,7 @@ impl Transport {
     /// A check, from any thread, for whether the client has disconnected; `None` when the system
     /// gives no second handle.
     #[must_use]
-    pub fn hangup(&self) -> Option<Hangup> {
+    pub(crate) fn hangup(&self) -> Option<Hangup> {
         Some(match &self.ends {
             Ends::Tcp { stream, .. } => Hangup::Tcp {
                 stream: Arc::clone(stream),
@@ -207,7 +207,7 @@ impl Hangup {
     /// nothing between items; a client that has gone answers with a reset, which the next call
     /// sees.
     #[must_use]
-    pub fn has_gone(&self) -> bool {
+    pub(crate) fn has_gone(&self) -> bool {
         match self {
             Self::Pipe(output) => platform::poll_now(output, PollFlags::empty()).is_some(),
             Self::Tcp { stream, outgoing, next_nudge } => {

@@ -7,7 +7,7 @@ use sapwood_core::paths::{RelPath, RelPathBuf};
 use super::BaseNode;
 use crate::db::{Db, Kind, NodeRow, Paths, Presence, below, depth_of, parent_of};
 use crate::error::Result;
-use crate::queue::WorkItem;
+use crate::work_item::WorkItem;
 
 /// How a node is removed from BASE.
 #[derive(Clone, Debug, Default)]
@@ -132,7 +132,7 @@ impl Db {
     }
 
     /// Removes local properties, changelists and conflicts of a path and all below it.
-    pub(crate) fn remove_actual_below(&self, relpath: &RelPath) -> Result<()> {
+    fn remove_actual_below(&self, relpath: &RelPath) -> Result<()> {
         self.remove_actual(relpath)?;
         let (above, end) = below(relpath);
         self.execute(

@@ -14,9 +14,9 @@ use sapwood_core::{CancelToken, ErrorCode, Revnum, Sha1, path};
 use super::{Changes, SentText};
 use crate::db::{Kind, NodeRow, Presence, depth_of, parent_of};
 use crate::error::{Error, Result};
-use crate::queue::WorkItem;
 use crate::root::WorkingCopy;
 use crate::view::{FileStat, Status, View, stat_file};
+use crate::work_item::WorkItem;
 
 /// A node that was committed.
 #[derive(Debug)]

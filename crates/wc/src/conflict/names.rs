@@ -12,7 +12,7 @@ use crate::root::WorkingCopy;
 /// The name of the file about property conflicts of a directory, without its extension.
 pub const DIRECTORY: &str = "dir_conflicts";
 /// The extension of files about property conflicts.
-pub(crate) const PREJ: &str = ".prej";
+const PREJ: &str = ".prej";
 /// How many names are tried.
 const TRIES: u32 = 99_999;
 

@@ -20,12 +20,12 @@ use super::names::reserve;
 use super::props::PropChange;
 use super::skel::TextConflict;
 use crate::error::{Error, Result};
-use crate::queue::WorkItem;
 use crate::root::WorkingCopy;
 use crate::translate::{
     Direction, EolStyle, PROP_EOL_STYLE, TranslatedReader, Translation, Translator, same_bytes,
     special,
 };
+use crate::work_item::WorkItem;
 
 /// Merges with another program: gets the local, old and new file in normal form, their three labels
 /// in that order, and the file for the merged text; returns whether there are conflicts.

@@ -37,13 +37,13 @@ use crate::change_journal::{Changes, Since, State};
 use crate::clock::{FileClock, RecordedTimes};
 use crate::error::{Error, Result};
 
+pub use crate::format::{FORMAT, FORMAT_OPTIONAL_PRISTINES};
 pub use actual::ActualRow;
 pub use external::ExternalRow;
 pub use lock::LockRow;
 pub use node::NodeRow;
 pub use pristine_row::PristineRow;
 pub use repository::Repository;
-pub use schema::{FORMAT, FORMAT_OPTIONAL_PRISTINES};
 pub use settings::Settings;
 pub(crate) use skel::read_inherited;
 pub use skel::{InheritedProps, read_props, write_inherited, write_props};

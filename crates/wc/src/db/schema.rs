@@ -4,11 +4,6 @@
 //! `sqlite_stat1` are made up, as the reference makes them up, so that SQLite plans with indexes
 //! however few rows there are when it looks.
 
-/// `PRAGMA user_version` of the format that new working copies have: that of Subversion 1.8 to 1.14.
-pub const FORMAT: i64 = 31;
-/// The format whose pristine texts may be missing, of Subversion 1.15.
-pub const FORMAT_OPTIONAL_PRISTINES: i64 = 32;
-
 /// Settings of every connection. Nothing is synced: a power failure may damage the working copy, a
 /// killed process may not.
 pub(crate) const PRAGMAS: &str = "PRAGMA case_sensitive_like = 1; PRAGMA synchronous = OFF; \

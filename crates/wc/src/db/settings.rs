@@ -5,7 +5,7 @@
 
 use rusqlite::params;
 
-use super::{Db, schema};
+use super::{Db, FORMAT, FORMAT_OPTIONAL_PRISTINES, schema};
 use crate::error::Result;
 
 /// What kind of working copy a database is of.
@@ -20,14 +20,14 @@ pub struct Settings {
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { format: schema::FORMAT, store_pristine: true }
+        Self { format: FORMAT, store_pristine: true }
     }
 }
 
 impl Settings {
     /// Whether rows of PRISTINE say if the text is there.
     pub(super) const fn has_marks(self) -> bool {
-        self.format >= schema::FORMAT_OPTIONAL_PRISTINES
+        self.format >= FORMAT_OPTIONAL_PRISTINES
     }
 }
 
@@ -48,7 +48,7 @@ impl Db {
     pub(super) fn read_settings(&self) -> Result<()> {
         let format = self.connection.query_row("PRAGMA user_version", [], |row| row.get(0))?;
         let mut settings = Settings { format, store_pristine: true };
-        if format == schema::FORMAT_OPTIONAL_PRISTINES {
+        if format == FORMAT_OPTIONAL_PRISTINES {
             let sql = "SELECT store_pristine FROM settings WHERE wc_id = ?1";
             let found = self.first(sql, [self.wc_id], |row| row.get::<_, Option<bool>>(0))?;
             settings.store_pristine = found.flatten().unwrap_or(true);

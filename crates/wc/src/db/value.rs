@@ -197,7 +197,7 @@ impl ToSql for Sha1Column {
 
 /// The form of a SHA-1 in columns and skels.
 #[must_use]
-pub(crate) fn sha1_text(sum: &Sha1) -> String {
+fn sha1_text(sum: &Sha1) -> String {
     format!("$sha1${sum}")
 }
 

@@ -2,7 +2,7 @@
 
 use super::{Db, Touches};
 use crate::error::Result;
-use crate::queue::WorkItem;
+use crate::work_item::WorkItem;
 
 impl Db {
     /// Adds an item at the end of the queue.

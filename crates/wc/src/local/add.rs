@@ -17,9 +17,9 @@ use crate::gather::Gathered;
 use crate::ignore::Patterns;
 use crate::props::WorkingFile;
 use crate::props::rules::{self, AUTO_PROPS, TRUE_VALUE};
-use crate::queue::WorkItem;
 use crate::root::WorkingCopy;
 use crate::view::Status;
+use crate::work_item::WorkItem;
 
 /// What is added, and with what.
 #[derive(Clone, Debug)]
@@ -341,7 +341,7 @@ impl WorkingCopy {
     }
 
     /// The row of an addition without history, inside a transaction.
-    pub(crate) fn insert_addition(&self, relpath: &RelPath, kind: Kind) -> Result<()> {
+    fn insert_addition(&self, relpath: &RelPath, kind: Kind) -> Result<()> {
         let db = self.db();
         let op_depth = depth_of(relpath);
         let mut row = NodeRow::new(relpath, op_depth, Presence::Normal, kind);

@@ -22,9 +22,9 @@ use crate::conflict::{
 use crate::db::depth_of;
 use crate::error::{Error, Result};
 use crate::local_mods::is_magic;
-use crate::queue::WorkItem;
 use crate::root::{WorkingCopy, disk_kind};
 use crate::translate::{Translation, same_as_pristine};
+use crate::work_item::WorkItem;
 
 struct AddUpdate<'a> {
     wc: &'a WorkingCopy,

@@ -11,10 +11,10 @@ use crate::db::{Kind, NodeRow, Presence, write_props};
 use crate::error::{Error, Result};
 use crate::node::Origin;
 use crate::pristine::PristineWriter;
-use crate::queue::WorkItem;
 use crate::root::WorkingCopy;
 use crate::update::split_props;
 use crate::view::Status;
+use crate::work_item::WorkItem;
 
 impl WorkingCopy {
     /// Adds a file with this text. With an origin (in this working copy's repository, by its number)

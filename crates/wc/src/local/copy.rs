@@ -17,9 +17,9 @@ use crate::conflict::Conflict;
 use crate::db::{Kind, NodeRow, Presence, at_and_below, depth_of, parent_of};
 use crate::error::{Error, Result};
 use crate::gather::Gathered;
-use crate::queue::WorkItem;
 use crate::root::WorkingCopy;
 use crate::view::{Addition, Status, View, operation_root};
+use crate::work_item::WorkItem;
 
 /// What is copied to where, and how.
 #[derive(Clone, Copy, Debug)]

@@ -9,10 +9,10 @@ use sapwood_core::{CancelToken, ErrorCode};
 use super::{Notifier, SubtreeSql, subtree};
 use crate::db::{Kind, Paths, Presence, depth_of};
 use crate::error::{Error, Result};
-use crate::queue::WorkItem;
 use crate::root::WorkingCopy;
 use crate::status::{self, State};
 use crate::view::{Status, View, status_of};
+use crate::work_item::WorkItem;
 
 /// How many targets are looked at under one lock of the database.
 const TOGETHER: usize = 100;

@@ -10,9 +10,9 @@ use super::Notifier;
 use super::delete::Deletion;
 use crate::db::{Kind, NodeRow, Presence};
 use crate::error::{Error, Result};
-use crate::queue::WorkItem;
 use crate::root::{WorkingCopy, disk_kind};
 use crate::view::View;
+use crate::work_item::WorkItem;
 
 impl WorkingCopy {
     /// Deletes a node, and all versioned files below it from disk, changed or not, but for what is at or below the

@@ -28,15 +28,13 @@ use sapwood_core::paths::RelPath;
 use crate::root::WorkingCopy;
 
 pub(crate) use crate::db::below as subtree;
+pub use crate::gather::Notifier;
 pub use add::AddOptions;
 pub(crate) use copy::From;
 pub use install::NewText;
 pub use resolve::{Choice, Part};
 pub use revert::RevertOptions;
 pub(crate) use rows::SubtreeSql;
-
-/// Called for everything that happens.
-pub type Notifier<'t> = dyn Fn(&Notify<'_>) + 't;
 
 /// Reports that something happened to a path of a working copy.
 pub(crate) fn notify_path(

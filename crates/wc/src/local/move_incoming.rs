@@ -21,8 +21,8 @@ use crate::conflict::{
 use crate::db::{Presence, depth_of};
 use crate::error::{Error, Result};
 use crate::local_mods::is_magic;
-use crate::queue::WorkItem;
 use crate::root::{WorkingCopy, disk_kind};
+use crate::work_item::WorkItem;
 
 impl WorkingCopy {
     /// Moves the local changes of a directory that is in conflict with an incoming deletion to the directory's

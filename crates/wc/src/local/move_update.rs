@@ -21,9 +21,9 @@ use crate::conflict::{
 use crate::db::{NodeRow, Presence, depth_of};
 use crate::error::{Error, Result};
 use crate::node::prefix;
-use crate::queue::WorkItem;
 use crate::root::{WorkingCopy, disk_kind};
 use crate::view::Status;
+use crate::work_item::WorkItem;
 
 /// What is reported of one path when the transaction is complete.
 pub(super) struct Saying {
@@ -314,7 +314,7 @@ impl MoveUpdate<'_> {
     }
 
     /// Records a tree conflict at the root of the operation that hides a node.
-    pub(super) fn mark_hidden(
+    fn mark_hidden(
         &mut self,
         at: usize,
         old_kind: Option<NodeKind>,

@@ -14,10 +14,10 @@ use sapwood_diff::{ConflictStyle, Labels, Options};
 use super::Notifier;
 use crate::conflict::{Conflict, PropConflict, Temporary, TextConflict, ThreeFiles};
 use crate::error::{Error, Result};
-use crate::queue::WorkItem;
 use crate::root::WorkingCopy;
 use crate::translate::special;
 use crate::view::View;
+use crate::work_item::WorkItem;
 
 /// The choice that resolves a conflict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -26,11 +26,11 @@ use crate::files;
 use crate::gather::Gathered;
 use crate::props::matches_changelist;
 use crate::props::rules::NEEDS_LOCK;
-use crate::queue::WorkItem;
 use crate::root::WorkingCopy;
 use crate::text_base::TextBase;
 use crate::translate::{Direction, TranslatedReader, special};
 use crate::view::{FileStat, Status, View, stat_file};
+use crate::work_item::WorkItem;
 
 /// How to revert.
 #[derive(Clone, Debug, Default)]

@@ -14,9 +14,9 @@ use crate::conflict::{
 use crate::db::Kind;
 use crate::error::{Error, Result};
 use crate::local_mods::is_magic;
-use crate::queue::WorkItem;
 use crate::root::WorkingCopy;
 use crate::view::{Status, View};
+use crate::work_item::WorkItem;
 
 /// A change of properties.
 #[derive(Clone, Debug)]

@@ -138,7 +138,7 @@ pub fn check_mime_type(value: &str) -> SvnResult<()> {
 ///
 /// # Errors
 /// E200009 (illegal target).
-pub(crate) fn check_against_kind(name: &str, display: &str, kind: NodeKind) -> SvnResult<()> {
+fn check_against_kind(name: &str, display: &str, kind: NodeKind) -> SvnResult<()> {
     let (refused, word) = match kind {
         NodeKind::Dir => (FILE_ONLY.contains(&name), "directory"),
         NodeKind::File => (DIR_ONLY.contains(&name), "file"),

@@ -11,12 +11,11 @@ use sapwood_core::{CancelToken, Depth, ErrorCode, NodeKind, PropList, SvnError, 
 
 use super::rules::{self, FileForCheck, NEEDS_LOCK, Newlines};
 use crate::error::{Error, Result};
-use crate::gather::Gathered;
-use crate::local::Notifier;
-use crate::queue::WorkItem;
+use crate::gather::{Gathered, Notifier};
 use crate::root::WorkingCopy;
 use crate::translate::Translation;
 use crate::view::{Status, View};
+use crate::work_item::WorkItem;
 
 /// A property to set, or to delete.
 #[derive(Clone, Copy, Debug)]

@@ -7,12 +7,12 @@
 use sapwood_core::Revnum;
 use sapwood_core::paths::RelPath;
 
-use super::WorkItem;
 use crate::base::Removal;
 use crate::conflict::{Conflict, Operation, PropConflict, TextConflict};
 use crate::db::Presence;
 use crate::error::Result;
 use crate::root::WorkingCopy;
+use crate::work_item::WorkItem;
 
 impl WorkingCopy {
     /// Runs an item of 1.7; other items are not handled here.

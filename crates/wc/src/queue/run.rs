@@ -9,7 +9,6 @@ use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::props::names;
 use sapwood_core::{CancelToken, ErrorCode, SvnError};
 
-use super::WorkItem;
 use crate::conflict::{Conflict, prej_text, prej_text_of_skel};
 use crate::db::Presence;
 use crate::error::{Error, Result};
@@ -21,6 +20,7 @@ use crate::root::WorkingCopy;
 use crate::text_base::TextBase;
 use crate::translate::{Direction, TranslatedReader, Translation, special};
 use crate::view::{FileStat, Status, stat_file};
+use crate::work_item::WorkItem;
 
 /// How many items are done before they are removed from the queue together.
 const BATCH: u32 = 1000;

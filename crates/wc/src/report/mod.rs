@@ -21,10 +21,10 @@ use sapwood_delta::ReportEntry;
 
 use crate::db::{Kind, NodeRow, Presence};
 use crate::error::{Error, Result};
-use crate::queue::WorkItem;
 use crate::root::{WorkingCopy, disk_kind};
 use crate::status::{Layer, Node, ReposPath, Scope, Table};
 use crate::view::{Status, View};
+use crate::work_item::WorkItem;
 
 /// How BASE is reported.
 pub struct Crawl<'a> {

@@ -34,9 +34,9 @@ use sapwood_core::{ErrorCode, PropList, SvnError, SvnResult};
 /// Name of the property that sets line endings.
 pub(crate) const PROP_EOL_STYLE: &str = "svn:eol-style";
 /// Name of the property that lists keywords.
-pub(crate) const PROP_KEYWORDS: &str = "svn:keywords";
+const PROP_KEYWORDS: &str = "svn:keywords";
 /// Name of the property that marks special files.
-pub(crate) const PROP_SPECIAL: &str = "svn:special";
+const PROP_SPECIAL: &str = "svn:special";
 
 /// Which way a text is translated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -76,7 +76,7 @@ pub(crate) fn has_sum(
 ///
 /// # Errors
 /// When it cannot be read.
-pub(crate) fn sum_is(text: &mut dyn Read, sha1: &Sha1) -> std::io::Result<bool> {
+fn sum_is(text: &mut dyn Read, sha1: &Sha1) -> std::io::Result<bool> {
     let mut sum = Sha1Hasher::new();
     let mut buffer = vec![0; CHUNK];
     loop {

@@ -37,7 +37,7 @@ pub fn link_normal_form(path: &Path) -> io::Result<Vec<u8>> {
 
 /// The target that a normal form names; `None` when it is not a symbolic link's.
 #[must_use]
-pub(crate) fn link_target(normal: &[u8]) -> Option<&OsStr> {
+fn link_target(normal: &[u8]) -> Option<&OsStr> {
     let line = memchr::memchr(b'\n', normal).and_then(|at| normal.get(..at)).unwrap_or(normal);
     line.strip_prefix(LINK).map(OsStr::from_bytes)
 }

@@ -29,8 +29,9 @@ use crate::error::{Error, Result};
 use crate::files::{self, Form};
 use crate::layout;
 use crate::pristine::NewPristine;
-use crate::queue::{RecordedStat, WorkItem};
+use crate::queue::RecordedStat;
 use crate::root::WorkingCopy;
+use crate::work_item::WorkItem;
 
 /// The limit of steps that are written together.
 const MAX_STEPS: usize = 3000;

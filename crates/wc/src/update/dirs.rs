@@ -15,7 +15,7 @@ use crate::base::BaseNode;
 use crate::conflict::{Conflict, PropChange, PropState, merge_props, names as files_beside};
 use crate::db::{Kind, NodeRow, Presence, write_inherited, write_props};
 use crate::error::Result;
-use crate::queue::WorkItem;
+use crate::work_item::WorkItem;
 
 /// The last change of a node.
 #[derive(Clone, Debug, Default)]

@@ -28,8 +28,8 @@ use crate::error::{Error, Result};
 use crate::files::{self, Form};
 use crate::layout;
 use crate::local_mods::is_magic;
-use crate::queue::WorkItem;
 use crate::translate::{Direction, KeywordSource, TranslatedReader, Translation};
+use crate::work_item::WorkItem;
 
 /// A file that is open.
 #[derive(Debug)]
@@ -100,7 +100,7 @@ struct Outcome {
 }
 
 impl UpdateEditor<'_> {
-    pub(super) fn mark_file_edited(&mut self, handle: u64) -> Result<()> {
+    fn mark_file_edited(&mut self, handle: u64) -> Result<()> {
         let file = self.file_mut(handle)?;
         if file.edited {
             return Ok(());

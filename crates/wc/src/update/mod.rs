@@ -36,8 +36,8 @@ use crate::base::{Bump, Removal};
 use crate::conflict::PropChange;
 use crate::db::{InheritedProps, Presence, depth_of};
 use crate::error::{Error, Result};
-use crate::queue::WorkItem;
 use crate::root::WorkingCopy;
+use crate::work_item::WorkItem;
 
 use batch::{Batch, Step};
 use dirs::Dir;

@@ -304,7 +304,7 @@ impl UpdateEditor<'_> {
         let mut work = Vec::new();
         if !dir.shadowed {
             let relpath = relpath.clone();
-            let item = crate::queue::WorkItem::DirInstall { relpath };
+            let item = crate::work_item::WorkItem::DirInstall { relpath };
             work.push(super::batch::Work::Item(item));
         }
         self.step(Step::Put(Box::new(node), work))?;

@@ -41,8 +41,8 @@ use crate::clock::RecordedTimes;
 use crate::db::{Access, Db, FORMAT, FORMAT_OPTIONAL_PRISTINES};
 use crate::error::{Error, Result};
 use crate::layout;
-use crate::queue::WorkItem;
 use crate::root::{Options, WorkingCopy};
+use crate::work_item::WorkItem;
 
 pub use read::parse_entries;
 pub(crate) use wipe::wipe_directories;

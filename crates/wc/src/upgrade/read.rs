@@ -19,7 +19,7 @@ use crate::layout;
 const LIMIT: u64 = 1 << 30;
 
 /// The last format with a file of properties of the DAV server for each node.
-pub(super) const LAST_WITH_MANY_WCPROPS: i64 = 7;
+const LAST_WITH_MANY_WCPROPS: i64 = 7;
 /// The last format that does not keep the properties from before a replacement.
 pub(super) const LAST_WITHOUT_REVERT: i64 = 4;
 
@@ -83,7 +83,7 @@ fn malformed(error: hashdump::Error) -> Error {
 }
 
 /// A file of properties; none when it is not there, and an empty list when it is empty.
-pub(super) fn props_file(path: &Path) -> Result<Option<PropList>> {
+fn props_file(path: &Path) -> Result<Option<PropList>> {
     let bytes = match whole(path) {
         Err(error) if is_missing(&error) => return Ok(None),
         other => other?,

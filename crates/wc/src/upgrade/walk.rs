@@ -20,7 +20,7 @@ use crate::db::{ActualRow, Db, Kind, LockRow, NodeRow, write_props};
 use crate::error::{Error, Result};
 use crate::files;
 use crate::layout;
-use crate::queue::WorkItem;
+use crate::work_item::WorkItem;
 
 /// Refuses a directory that is part of the working copy around it.
 ///

@@ -2,9 +2,15 @@
 //!
 //! The revisions come oldest first, with those that were merged between them. Each text is compared with the one before, and each of
 //! the file's own with its own before; a line is from the older one of what both say, as of `svn blame -g`. So nothing is known before the end: where the page's time is over, no line has a revision.
+//!
+//! What is merged depends on what may be read, so a whole result is kept for the readers of the same rules.
 
-use sapwood_core::{FileRev, SvnResult};
+use std::collections::BTreeMap;
+
+use sapwood_core::exact::Exact as _;
+use sapwood_core::{FileRev, Revnum, SvnResult};
 use sapwood_diff::{Options, compare};
+use sapwood_fs::HistoryValue;
 
 use super::{Origin, Walk, text_of};
 use crate::budget::Budget;
@@ -44,7 +50,60 @@ impl Chain {
     }
 }
 
+/// A whole result.
+struct Kept {
+    origins: Vec<Option<Origin>>,
+    before: BTreeMap<Revnum, Origin>,
+}
+
+impl HistoryValue for Kept {
+    fn weight(&self) -> usize {
+        let all = self.origins.iter().flatten().chain(self.before.values());
+        let paths = all.map(|(_, path)| path.as_str().len()).fold(0usize, |sum, len| sum.plus(len));
+        let rows = self.origins.len().plus(self.before.len());
+        paths.plus(rows.times(size_of::<Option<Origin>>()))
+    }
+}
+
+/// Where each line of a file is from that has the text `text`, as far as `view` may see it.
 pub(crate) fn walk(view: &View<'_>, found: &Found, text: Vec<u8>, budget: &Budget) -> Result<Walk> {
+    let (path, revision) = view.last_place(found)?;
+    let form = view.rules().map(|rules| format!("merges {rules}"));
+    let known = form.as_ref().and_then(|form| view.kept::<Kept>(&path, revision, form));
+    if let Some(Kept { origins, before }) = known.as_deref() {
+        let (origins, before) = (origins.clone(), before.clone());
+        return Ok(Walk { text, origins, before, is_whole: true, goes_on: false });
+    }
+    let mut walk = search(view, found, text, budget)?;
+    walk.before = before(view, &walk)?;
+    if let Some(form) = form.filter(|_| walk.is_whole) {
+        let (origins, before) = (walk.origins.clone(), walk.before.clone());
+        view.keep(&path, revision, &form, Kept { origins, before });
+    }
+    Ok(walk)
+}
+
+/// Where the file was before each revision that lines are from.
+fn before(view: &View<'_>, walk: &Walk) -> Result<BTreeMap<Revnum, Origin>> {
+    let (budget, mut before) = (Budget::new(), BTreeMap::new());
+    for (revision, path) in walk.origins.iter().flatten() {
+        // Links are left out where there are too many to be made in time.
+        let Some(older) = revision.prev().filter(|_| !budget.is_over()) else { continue };
+        if !before.contains_key(revision)
+            && let Some(path) = view.path_in(path, *revision, older)?
+        {
+            before.insert(*revision, (older, path));
+        }
+    }
+    Ok(before)
+}
+
+pub(crate) fn search(
+    view: &View<'_>,
+    found: &Found,
+    text: Vec<u8>,
+    budget: &Budget,
+) -> Result<Walk> {
     let (mut all, mut own) = (Chain::default(), Chain::default());
     let (mut is_cut, mut failed) = (false, None);
     let mut receive = |rev: &FileRev<'_>, is_other: bool| -> SvnResult<bool> {
@@ -87,7 +146,7 @@ pub(crate) fn walk(view: &View<'_>, found: &Found, text: Vec<u8>, budget: &Budge
         true => all.each().zip(own.each()).map(|(all, own)| older(all, own)).collect(),
         false => vec![None; text::lines(&text).count()],
     };
-    Ok(Walk { text, origins, is_whole })
+    Ok(Walk { text, origins, before: BTreeMap::new(), is_whole, goes_on: false })
 }
 
 /// The older one of two origins: the own one, where they are of one revision.

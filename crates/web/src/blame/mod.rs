@@ -1,16 +1,17 @@
-//! Who changed each line of a file last.
-//!
-//! The revisions are walked from the youngest on: a line belongs to the first one that has it and whose predecessor has
-//! not. So the walk ends where every line has its revision, or where the page's time does; then the rest is older.
+//! Who changed each line of a file last: the page, and what it has in common with the same as JSON.
 
+mod kept;
 pub(crate) mod merged;
+pub(crate) mod walk;
+
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 use maud::{Markup, html};
 use sapwood_core::exact::Exact as _;
 use sapwood_core::paths::FsPathBuf;
 use sapwood_core::props::{is_binary_mime_type, names};
-use sapwood_core::{FileRev, FsPath, NodeKind, Revnum, SvnResult};
-use sapwood_diff::{Options, compare};
+use sapwood_core::{FsPath, NodeKind, Revnum};
 
 use crate::Request;
 use crate::budget::{self, Budget};
@@ -27,12 +28,14 @@ pub(crate) fn page(request: &Request<'_>) -> Result<Reply> {
     if found.node.kind() != NodeKind::File {
         return Err(Fault::Missing);
     }
+    let lines = lines(request, &found)?;
     let body = html! {
         h1 { (words::BLAME) ": " bdi { (text::shown(found.path.name())) } }
         (switch(request, &found))
-        (contents(request, &found)?)
+        (contents(request, &found, &lines)?)
     };
-    Ok(layout::reply(request, &found.path, Tab::Blame, &Subject::of(&found), &body))
+    let reply = layout::reply(request, &found.path, Tab::Blame, &Subject::of(&found), &body);
+    Ok(lines.kept_by_browsers(reply))
 }
 
 /// The link to the same page with merges, or without.
@@ -53,6 +56,16 @@ pub(crate) enum Lines {
     TooLarge,
 }
 
+impl Lines {
+    /// The reply with them: one that would have more when it is asked for again is kept by no browser.
+    pub(crate) fn kept_by_browsers(&self, reply: Reply) -> Reply {
+        match self {
+            Self::Of(walk) if walk.goes_on => reply.with("cache-control", "private, no-store"),
+            _ => reply,
+        }
+    }
+}
+
 /// Finds where each line is from, within the limits of a page.
 pub(crate) fn lines(request: &Request<'_>, found: &Found) -> Result<Lines> {
     if found.node.props()?.get(names::MIME_TYPE).is_some_and(is_binary_mime_type) {
@@ -68,30 +81,31 @@ pub(crate) fn lines(request: &Request<'_>, found: &Found) -> Result<Lines> {
     let budget = Budget::new();
     Ok(Lines::Of(match request.address.query.merges {
         true => merged::walk(request.view, found, text, &budget)?,
-        false => walk(request.view, found, text, &budget)?,
+        false => walk::walk(request.view, found, text, &budget)?,
     }))
 }
 
-fn contents(request: &Request<'_>, found: &Found) -> Result<Markup> {
+fn contents(request: &Request<'_>, found: &Found, lines: &Lines) -> Result<Markup> {
     let merges = request.address.query.merges;
     let (command, ends) = match merges {
         true => ("svn blame -g", words::BLAME_MERGES_END),
         false => ("svn blame", words::BLAME_ENDS),
     };
     let command = html! { (words::see_with("")) code { (command) } };
-    let walk = match lines(request, found)? {
+    let walk = match lines {
         Lines::Binary => return Ok(layout::note(words::BINARY)),
         Lines::TooLarge => return Ok(html! { p.note { (words::TOO_LARGE) " " (command) } }),
         Lines::Of(walk) => walk,
     };
-    let rows = rows(request, &found.path, &walk)?;
+    let rows = rows(request, &found.path, walk)?;
     Ok(html! {
-        @if !walk.is_whole { p.note { (ends) " " (command) } }
+        @if walk.goes_on { p.note { (words::BLAME_GOES_ON) } }
+        @else if !walk.is_whole { p.note { (ends) " " (command) } }
         (rows)
     })
 }
 
-/// The revision of a line, and the path of the file there.
+/// A revision, and the path of the file there.
 pub(crate) type Origin = (Revnum, FsPathBuf);
 
 /// What is known of a file's lines.
@@ -100,66 +114,18 @@ pub(crate) struct Walk {
     text: Vec<u8>,
     /// For each line where it is from, once that is known.
     pub(crate) origins: Vec<Option<Origin>>,
+    /// For each revision that lines are from, where the file was before it, if it was there.
+    pub(crate) before: BTreeMap<Revnum, Origin>,
     /// Whether every line has its revision.
     pub(crate) is_whole: bool,
+    /// Whether more is found when one asks again.
+    pub(crate) goes_on: bool,
 }
 
-/// The text of the revision that was visited last, and which lines of the newest text its lines are.
-struct Younger {
-    origin: Origin,
-    text: Vec<u8>,
-    /// For each of its lines the number of the same line in the newest text, while that has no revision.
-    lines: Vec<Option<usize>>,
-}
-
-pub(crate) fn walk(view: &View<'_>, found: &Found, text: Vec<u8>, budget: &Budget) -> Result<Walk> {
-    let count = text::lines(&text).count();
-    let mut origins: Vec<Option<Origin>> = vec![None; count];
-    let mut younger: Option<Younger> = None;
-    let mut failed = None;
-    let mut is_cut = false;
-    let mut receive = |rev: &FileRev<'_>, is_other: bool| -> SvnResult<bool> {
-        if budget.is_over() {
-            is_cut = true;
-            return Ok(false);
-        }
-        let origin = (rev.revision, rev.path.to_owned());
-        let Some(last) = younger.take() else {
-            let lines = (0..count).map(Some).collect();
-            younger = Some(Younger { origin, text: text.clone(), lines });
-            return Ok(count > 0);
-        };
-        if !is_other {
-            // The lines are older than the revision that was taken for theirs.
-            younger = Some(Younger { origin, ..last });
-            return Ok(true);
-        }
-        match step(view, last, origin, &mut origins) {
-            Ok(Some(older)) => {
-                let goes_on = older.lines.iter().any(Option::is_some);
-                younger = Some(older);
-                Ok(goes_on)
-            }
-            Ok(None) => {
-                is_cut = true;
-                Ok(false)
-            }
-            Err(fault) => {
-                failed = Some(fault);
-                Ok(false)
-            }
-        }
-    };
-    view.file_revisions(&found.path, found.revision, false, &mut receive)?;
-    if let Some(fault) = failed {
-        return Err(fault);
-    }
-    // What the oldest revision has is from there.
-    if let Some(oldest) = younger.filter(|_| !is_cut) {
-        attribute(&mut origins, oldest.lines.iter().flatten(), &oldest.origin);
-    }
-    let is_whole = origins.iter().all(Option::is_some);
-    Ok(Walk { text, origins, is_whole })
+#[cfg(test)]
+thread_local! {
+    /// Texts of older revisions that were read.
+    pub(crate) static TEXTS: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
 }
 
 /// The text of a revision; `None` where comparing it with another is too dear.
@@ -173,76 +139,25 @@ fn text_of(
     if node.length()? > budget::TEXT {
         return Ok(None);
     }
+    #[cfg(test)]
+    TEXTS.set(TEXTS.get() + 1);
     let text = file::whole(&node)?;
     Ok((!text::is_binary(&text) && is_cheap(&text, other)).then_some(text))
 }
 
-fn attribute<'n>(
-    origins: &mut [Option<Origin>],
-    lines: impl Iterator<Item = &'n usize>,
-    origin: &Origin,
-) {
-    for line in lines {
-        if let Some(place) = origins.get_mut(*line) {
-            *place = Some(origin.clone());
+/// What is said of the revisions that lines are from.
+fn changes(request: &Request<'_>, walk: &Walk) -> Result<BTreeMap<Revnum, Change>> {
+    let mut changes = BTreeMap::new();
+    for (revision, _) in walk.origins.iter().flatten() {
+        if let Entry::Vacant(place) = changes.entry(*revision) {
+            place.insert(request.view.change_in(*revision)?);
         }
     }
-}
-
-/// Compares a revision with the one before it; `None` where that is too dear.
-fn step(
-    view: &View<'_>,
-    last: Younger,
-    origin: Origin,
-    origins: &mut [Option<Origin>],
-) -> Result<Option<Younger>> {
-    let Some(text) = text_of(view, &origin.1, origin.0, &last.text)? else { return Ok(None) };
-    let diff = compare(&Options::default(), &text, &last.text);
-    let mut lines = Vec::new();
-    for range in &diff.ranges {
-        let new = last.lines.iter().skip(range.new_start).take(range.new_len);
-        if range.common {
-            lines.extend(new.copied());
-        } else {
-            attribute(origins, new.flatten(), &last.origin);
-            lines.extend(std::iter::repeat_n(None, range.old_len));
-        }
-    }
-    Ok(Some(Younger { origin, text, lines }))
-}
-
-/// What is said of a revision that lines are from.
-struct Source {
-    change: Change,
-    /// Where the file was before it, if it was there.
-    before: Option<FsPathBuf>,
-}
-
-type Sources = std::collections::BTreeMap<Revnum, Source>;
-
-/// The revisions that lines are from.
-fn sources(request: &Request<'_>, walk: &Walk) -> Result<Sources> {
-    let budget = Budget::new();
-    let mut sources = Sources::new();
-    for (revision, path) in walk.origins.iter().flatten() {
-        if sources.contains_key(revision) {
-            continue;
-        }
-        let node = request.view.find(path, Some(*revision), None)?.node;
-        let mut change = request.view.last_change(&mut request.view.revprops(), &node)?;
-        change.message = request.view.message(*revision)?;
-        // Links are left out where there are too many to be made in time.
-        let before = match revision.prev().filter(|_| !budget.is_over()) {
-            Some(before) => request.view.path_in(path, *revision, before)?,
-            None => None,
-        };
-        sources.insert(*revision, Source { change, before });
-    }
-    Ok(sources)
+    Ok(changes)
 }
 
 fn rows(request: &Request<'_>, path: &FsPath, walk: &Walk) -> Result<Markup> {
-    let changes = sources(request, walk)?;
+    let changes = changes(request, walk)?;
     let oldest = changes.keys().next().copied();
     let newest = changes.keys().next_back().copied();
     let mut last = None;
@@ -258,7 +173,7 @@ fn rows(request: &Request<'_>, path: &FsPath, walk: &Walk) -> Result<Markup> {
         let line = text::line(line);
         rows.push(html! {
             tr id={ "L" (number) } .first[is_first] {
-                td class={ "who " (class) } { @if is_first { (who(request, origin.as_ref(), change)) } }
+                td class={ "who " (class) } { @if is_first { (who(request, walk, origin.as_ref(), change)) } }
                 td.n { a href={ "#L" (number) } { (number) } }
                 td.c { (code::line(&line, &highlighter.line(&line), &[])) }
             }
@@ -283,15 +198,17 @@ fn heat(revision: Option<Revnum>, oldest: Option<Revnum>, newest: Option<Revnum>
     CLASSES.get(sapwood_core::exact::clamped(step)).copied().unwrap_or("h4")
 }
 
-fn who(request: &Request<'_>, origin: Option<&Origin>, source: Option<&Source>) -> Markup {
-    let (Some((revision, path)), Some(Source { change, before })) = (origin, source) else {
-        return html! {};
-    };
+fn who(
+    request: &Request<'_>,
+    walk: &Walk,
+    origin: Option<&Origin>,
+    change: Option<&Change>,
+) -> Markup {
+    let (Some((revision, path)), Some(change)) = (origin, change) else { return html! {} };
     let merges = request.address.query.merges;
     let message = text::first_line(change.message.as_deref().unwrap_or(""));
-    let before = before.as_ref().zip(revision.prev());
-    let before = before.map(|(path, before)| {
-        let page = request.links.blame(path, Some(before));
+    let before = walk.before.get(revision).map(|(before, path)| {
+        let page = request.links.blame(path, Some(*before));
         if merges { page + "&g=1" } else { page }
     });
     html! {

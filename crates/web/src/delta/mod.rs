@@ -7,7 +7,7 @@ mod table;
 pub(crate) mod values;
 
 use maud::{Markup, html};
-use sapwood_core::exact::Exact as _;
+use sapwood_core::exact::{Cut as _, Exact as _};
 use sapwood_core::props::{is_binary_mime_type, names};
 use sapwood_core::{FsPath, NodeKind, PropList};
 use sapwood_fs::Node;
@@ -51,6 +51,7 @@ impl Texts {
 
 /// Whether two texts have few lines that may differ.
 pub(crate) fn is_cheap(old: &[u8], new: &[u8]) -> bool {
+    let (old, new) = without_common_ends(old, new);
     let (mut old, mut new): (Vec<&[u8]>, Vec<&[u8]>) =
         (text::lines(old).collect(), text::lines(new).collect());
     while old.last().is_some() && old.last() == new.last() {
@@ -60,6 +61,20 @@ pub(crate) fn is_cheap(old: &[u8], new: &[u8]) -> bool {
     let same = old.iter().zip(&new).take_while(|(old, new)| old == new).count();
     let pairs = old.len().minus(same).checked_mul(new.len().minus(same));
     pairs.is_some_and(|pairs| pairs <= budget::PAIRS)
+}
+
+/// What is between the whole lines, ended by line feeds, that two texts have in common at both ends.
+fn without_common_ends<'t>(old: &'t [u8], new: &'t [u8]) -> (&'t [u8], &'t [u8]) {
+    let is_same = |(old, new): &(&u8, &u8)| old == new;
+    let head = old.iter().zip(new).take_while(is_same).count();
+    let is_end = |byte: &u8| *byte == b'\n';
+    let head = old.head(head).iter().rposition(is_end).map_or(0, |at| at.plus(1));
+    let (old, new) = (old.tail(head), new.tail(head));
+    let tail = old.iter().rev().zip(new.iter().rev()).take_while(is_same).count();
+    let common = old.tail(old.len().minus(tail));
+    // A line begins behind the first line feed of it.
+    let tail = common.iter().position(is_end).map_or(0, |at| common.len().minus(at).minus(1));
+    (old.head(old.len().minus(tail)), new.head(new.len().minus(tail)))
 }
 
 /// How differences are shown.
@@ -283,5 +298,10 @@ mod tests {
         assert!(!is_cheap(many("a").as_bytes(), many("b").as_bytes()));
         assert!(is_cheap(many("a").as_bytes(), (many("a") + "more\n").as_bytes()));
         assert!(is_cheap(b"", many("a").as_bytes()));
+        let (old, new) = without_common_ends(b"a\nb\nx\nb\nc\n", b"a\nb\nb\nc\n");
+        assert_eq!((old, new), (&b"x\nb\n"[..], &b"b\n"[..]));
+        let (old, new) = without_common_ends(b"a1\nsame", b"a2\nsame");
+        assert_eq!((old, new), (&b"a1\n"[..], &b"a2\n"[..]));
+        assert_eq!(without_common_ends(b"xa", b"ya"), (&b"xa"[..], &b"ya"[..]));
     }
 }

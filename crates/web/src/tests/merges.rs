@@ -36,7 +36,7 @@ fn blame_looks_into_merges() {
     let ended = place.with(&Everything, "/blame/trunk/code.c?g=1", |request| {
         let found = request.view.at(request.address)?;
         let text = b"one\n2 < 3\nthree\nfour\n".to_vec();
-        crate::blame::merged::walk(request.view, &found, text, &Budget::of_no_time())
+        crate::blame::merged::search(request.view, &found, text, &Budget::of_no_time())
     });
     let ended = ended.unwrap();
     assert!(!ended.is_whole && ended.origins == [None, None, None, None]);

@@ -102,3 +102,33 @@ fn properties_are_found_where_they_may_be_read() {
     let page = place.body(&Everything, "/search?q=onerror&in=properties");
     assert!(page.contains(ESCAPED) && !page.contains(HOSTILE), "{page}");
 }
+
+/// The root's properties are found too, as it was made and as it changed; it is no name.
+#[test]
+fn properties_of_the_root_are_found() {
+    let place = Place::new();
+    let set = |value: Option<&str>| {
+        place.commit("a tracker", |txn| {
+            let value = value.map(str::as_bytes);
+            txn.change_prop(FsPath::ROOT, "bugtraq:url", value).unwrap();
+        });
+        place.search_index();
+    };
+    let of = |access: &dyn PathAuthorizer, word: &str| {
+        let value = found(&place, access, &format!("{word}&in=properties"));
+        let hits = value["properties"].as_array().unwrap().iter();
+        hits.map(|hit| format!("{} {}", hit["path"], hit["lines"])).collect::<Vec<_>>()
+    };
+    let line = |word: &str| [format!("\"/\" [\"bugtraq:url: https://{word}/%BUGID%\"]")];
+    set(Some("https://quagga/%BUGID%"));
+    assert_eq!(of(&Everything, "quagga"), line("quagga"));
+    assert!(of(&Hides("/"), "quagga").is_empty());
+    set(Some("https://okapi/%BUGID%"));
+    assert!(of(&Everything, "quagga").is_empty());
+    assert_eq!(of(&Everything, "okapi"), line("okapi"));
+    let names = found(&place, &Everything, "/&in=paths");
+    let names = names["paths"].as_array().unwrap();
+    assert!(!names.is_empty() && names.iter().all(|name| name["path"] != "/"));
+    set(None);
+    assert!(of(&Everything, "okapi").is_empty());
+}

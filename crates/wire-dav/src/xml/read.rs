@@ -240,7 +240,7 @@ impl<R: Read> Document<R> {
     ///
     /// # Errors
     /// [`Error::Malformed`] and the limits.
-    pub fn next_event(&mut self) -> Result<Option<Event>> {
+    pub(crate) fn next_event(&mut self) -> Result<Option<Event>> {
         if std::mem::take(&mut self.end_is_due) {
             return Ok(Some(Event::End));
         }
@@ -285,7 +285,7 @@ impl<R: Read> Document<R> {
     ///
     /// # Errors
     /// When the body ends within the text, and errors of the source.
-    pub fn text_piece(&mut self, out: &mut Vec<u8>) -> Result<bool> {
+    pub(crate) fn text_piece(&mut self, out: &mut Vec<u8>) -> Result<bool> {
         if self.end_is_due || self.ended {
             return Ok(false);
         }

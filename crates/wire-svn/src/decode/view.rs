@@ -190,7 +190,7 @@ impl<'a> Tuple<'a> {
 
     /// The bytes of a word.
     #[inline]
-    pub fn word_bytes(&mut self) -> Result<&'a [u8]> {
+    pub(crate) fn word_bytes(&mut self) -> Result<&'a [u8]> {
         match self.token()? {
             Token::Word { at, len } => self.slice(at, len),
             _ => Err(Error::Malformed),

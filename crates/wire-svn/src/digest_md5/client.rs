@@ -52,7 +52,7 @@ impl DigestClient {
         Self::with_cnonce(challenge, login, &base64::encode(random))
     }
 
-    pub(super) fn with_cnonce(
+    fn with_cnonce(
         challenge: &[u8],
         login: &DigestLogin<'_>,
         cnonce: &str,

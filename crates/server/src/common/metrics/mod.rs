@@ -197,7 +197,7 @@ impl Metrics {
     }
 
     /// Counts a wrong password.
-    pub fn login_failed(&self) {
+    pub(crate) fn login_failed(&self) {
         self.failed_logins.inc();
         self.recent_failures.add(self.started.elapsed());
     }
@@ -242,7 +242,7 @@ impl Metrics {
 
     /// When the server started, in seconds since 1970.
     #[must_use]
-    pub fn started_at(&self) -> u64 {
+    pub(crate) fn started_at(&self) -> u64 {
         self.started_at.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
     }
 

@@ -42,7 +42,7 @@ impl Outcome {
 
     /// How a request ended that failed with an error.
     #[must_use]
-    pub fn of_error(error: &SvnError) -> Self {
+    pub(crate) fn of_error(error: &SvnError) -> Self {
         /// Below it are the numbers of the system's errors.
         const FIRST: u32 = 20_000;
         match error.code() {

@@ -362,7 +362,7 @@ pub(super) fn before(session: &Session<'_>, exchange: &mut Exchange) -> Option<D
 
 /// Whether the pending changes are about a path or a directory above it: a request that changes it continues
 /// them.
-pub(super) fn goes_on(session: &Session<'_>, path: &FsPath) -> bool {
+fn goes_on(session: &Session<'_>, path: &FsPath) -> bool {
     let saves = &session.shared.saves;
     if saves.is_empty() {
         return false;

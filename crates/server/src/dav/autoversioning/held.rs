@@ -58,7 +58,7 @@ pub struct HeldLocks {
 
 /// When a lock ends that shall last so many seconds.
 #[must_use]
-pub fn end_after(seconds: Option<u64>) -> Instant {
+pub(crate) fn end_after(seconds: Option<u64>) -> Instant {
     let time = seconds.map_or(MAX_TIME, Duration::from_secs).min(MAX_TIME);
     let now = Instant::now();
     now.checked_add(time).unwrap_or(now)

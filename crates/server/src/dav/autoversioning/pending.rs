@@ -59,7 +59,7 @@ pub struct Change {
 impl Change {
     /// Whether it makes a directory that `path` is to be in.
     #[must_use]
-    pub fn is_made_above(&self, path: &FsPath) -> bool {
+    pub(crate) fn is_made_above(&self, path: &FsPath) -> bool {
         matches!(self.what, ChangeKind::Make(..))
             && self.path != path
             && is_ancestor(&self.path, path)
@@ -144,13 +144,13 @@ impl Save {
 
     /// Whether a change is at a path or above it.
     #[must_use]
-    pub fn is_at_or_above(&self, path: &FsPath) -> bool {
+    pub(crate) fn is_at_or_above(&self, path: &FsPath) -> bool {
         self.changes.iter().any(|change| is_ancestor(&change.path, path))
     }
 
     /// Whether one of a directory's own entries changes.
     #[must_use]
-    pub fn changes_entries(&self, path: &FsPath) -> bool {
+    pub(crate) fn changes_entries(&self, path: &FsPath) -> bool {
         self.changes.iter().any(|change| dirname(&change.path) == path)
     }
 }
@@ -295,7 +295,7 @@ impl Saves {
 
     /// Drops pending new nodes at a path and below it. False if there are none.
     #[must_use]
-    pub fn unmake(&self, who: &Owner, path: &FsPath) -> bool {
+    pub(crate) fn unmake(&self, who: &Owner, path: &FsPath) -> bool {
         let mut table = self.table.lock();
         let Some(save) = table.of(who).filter(|save| !save.is_settling) else { return false };
         let found = take_back(&mut save.changes, path);
@@ -350,7 +350,7 @@ impl Saves {
     }
 
     /// Commits all pending changes, when the server ends.
-    pub fn flush_all(&self, commit: &dyn Commit) {
+    pub(crate) fn flush_all(&self, commit: &dyn Commit) {
         self.flush_matching(commit, |_| true, |_| true);
     }
 
@@ -380,7 +380,7 @@ impl Saves {
     /// Whether the caller should start a task that calls [`Saves::flush_due`], as
     /// [`Saves::next_due`] says.
     #[must_use]
-    pub fn needs_watch(&self) -> bool {
+    pub(crate) fn needs_watch(&self) -> bool {
         if self.is_empty() {
             return false;
         }
@@ -391,7 +391,7 @@ impl Saves {
     /// The time when a save will have waited for so long; `None` when nothing is pending, and the
     /// task may end.
     #[must_use]
-    pub fn next_due(&self, wait: Duration) -> Option<Instant> {
+    pub(crate) fn next_due(&self, wait: Duration) -> Option<Instant> {
         let mut table = self.table.lock();
         let now = Instant::now();
         let due = |save: &Save| {
@@ -405,7 +405,7 @@ impl Saves {
     }
 
     /// Commits the changes that have waited for so long.
-    pub fn flush_due(&self, commit: &dyn Commit, wait: Duration) {
+    pub(crate) fn flush_due(&self, commit: &dyn Commit, wait: Duration) {
         let now = Instant::now();
         self.flush(commit, |save| !save.is_settling && now.duration_since(save.last) >= wait);
     }

@@ -6,7 +6,8 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 /// The bytes of the object.
-pub(crate) fn join(files: &BTreeMap<String, Vec<u8>>) -> Vec<u8> {
+#[must_use]
+pub fn join(files: &BTreeMap<String, Vec<u8>>) -> Vec<u8> {
     let mut out = Vec::new();
     for (name, bytes) in files {
         let mut line = String::new();
@@ -18,7 +19,8 @@ pub(crate) fn join(files: &BTreeMap<String, Vec<u8>>) -> Vec<u8> {
 }
 
 /// The files of an object; `None` if it is none of several files, or has a name that leads elsewhere.
-pub(crate) fn split(bytes: &[u8]) -> Option<Vec<(&str, &[u8])>> {
+#[must_use]
+pub fn split(bytes: &[u8]) -> Option<Vec<(&str, &[u8])>> {
     let mut files = Vec::new();
     let mut rest = bytes;
     while !rest.is_empty() {
@@ -26,7 +28,7 @@ pub(crate) fn split(bytes: &[u8]) -> Option<Vec<(&str, &[u8])>> {
         let (line, behind) = rest.split_at(end);
         let (len, name) = str::from_utf8(line).ok()?.split_once(' ')?;
         let (contents, next) = behind.split_at_checked(1)?.1.split_at_checked(len.parse().ok()?)?;
-        if name.contains('/') || !sapwood_repo_log::entry::is_path(name) {
+        if name.contains('/') || !crate::entry::is_path(name) {
             return None;
         }
         files.push((name, contents));

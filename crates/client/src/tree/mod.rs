@@ -1,0 +1,154 @@
+//! The tree of one working copy is brought to what a repository has: by an update, a switch or as a new one. Externals are
+//! none of its business: [`Brought`] says whether they are to follow.
+
+pub(crate) mod create;
+pub(crate) mod switch;
+pub(crate) mod update;
+mod wanted;
+
+use sapwood_core::notify::Notify;
+use sapwood_core::paths::{RelPath, RelPathBuf, Url, UrlBuf};
+use sapwood_core::{Depth, ErrorCode, Revnum, SvnError, SvnResult};
+use sapwood_ra::{ReportKind, ReportRequest, Session};
+use sapwood_wc::WorkingCopy;
+use sapwood_wc::db::{Kind, Presence};
+use sapwood_wc::locks::Lock;
+use sapwood_wc::report::Crawl;
+use sapwood_wc::update::UpdateEditor;
+
+use crate::context::Context;
+
+/// What is left to do when a tree was brought.
+#[derive(Debug, Default)]
+pub(crate) struct Brought {
+    /// The revision that it came to; `None` where nothing was brought.
+    pub(crate) reached: Option<Revnum>,
+    /// The root of its repository, when externals are to follow.
+    pub(crate) externals_of: Option<UrlBuf>,
+}
+
+/// A session that the targets of one operation share.
+pub(crate) type SharedSessionSlot = Option<Box<dyn Session>>;
+
+/// The session, at a URL.
+pub(crate) fn ensure_session<'s>(
+    ctx: &Context,
+    session: &'s mut SharedSessionSlot,
+    url: &Url,
+) -> SvnResult<&'s dyn Session> {
+    let usable = match session.as_ref() {
+        Some(open) => match open.reparent(url) {
+            Ok(()) => true,
+            Err(error) if error.is_no_repository() => false,
+            Err(error) => return Err(error),
+        },
+        None => false,
+    };
+    if !usable {
+        *session = Some(ctx.open_following(url)?);
+    }
+    session.as_deref().ok_or_else(|| {
+        SvnError::new(ErrorCode::ASSERTION_FAIL, "a session was opened and is not there")
+    })
+}
+
+/// Locks what an update or switch of a target needs: its parent, where the report starts, or for roots
+/// and switched directories the target itself. Returns the anchor.
+pub(crate) fn lock_anchor(
+    wc: &WorkingCopy,
+    relpath: &RelPath,
+    with_parent: bool,
+) -> SvnResult<(Lock, RelPathBuf)> {
+    let base = wc.db().base(relpath)?;
+    let there = base.as_ref().is_some_and(|row| row.presence.is_there());
+    let is_dir = base.as_ref().is_some_and(|row| row.kind == Kind::Dir);
+    let alone =
+        relpath.is_empty() || (there && is_dir && (!with_parent || wc.is_switched(relpath)?));
+    let anchor = if alone { relpath } else { relpath.parent() };
+    let known = wc
+        .db()
+        .top(anchor)?
+        .is_some_and(|row| row.presence.is_there() || row.presence == Presence::BaseDeleted);
+    if !anchor.is_empty() && !known {
+        let shown = wc.abspath(anchor);
+        return Err(SvnError::new(
+            ErrorCode::WC_NOT_WORKING_COPY,
+            format!("'{}' is not a working copy", shown.display()),
+        ));
+    }
+    Ok((wc.lock(anchor, -1)?, anchor.to_owned()))
+}
+
+/// E170009 when the repository at a URL is not the one that the working copy comes from.
+pub(crate) fn check_uuid(wc: &WorkingCopy, repos_id: i64, session: &dyn Session) -> SvnResult<()> {
+    let expected = wc.db().repository(repos_id)?.uuid;
+    let found = session.uuid();
+    if expected == found {
+        return Ok(());
+    }
+    Err(SvnError::new(
+        ErrorCode::RA_UUID_MISMATCH,
+        format!("Repository UUID '{found}' doesn't match expected UUID '{expected}'"),
+    ))
+}
+
+/// What of a working copy an update or a switch brings to a revision.
+pub(crate) struct WantedTree<'t> {
+    pub(crate) relpath: &'t RelPath,
+    /// Its name below the anchor; empty for the anchor itself.
+    pub(crate) target: &'t RelPath,
+    pub(crate) depth: Depth,
+    /// Whether the depth becomes that of the working copy.
+    pub(crate) sticky: bool,
+    pub(crate) revision: Revnum,
+}
+
+impl WantedTree<'_> {
+    /// Reports what the working copy has, and has the editor take the changes.
+    pub(crate) fn bring(
+        &self,
+        wc: &WorkingCopy,
+        session: &dyn Session,
+        kind: ReportKind<'_>,
+        notify: Option<&dyn Fn(&Notify<'_>)>,
+        editor: &mut UpdateEditor<'_>,
+    ) -> SvnResult<()> {
+        let request = ReportRequest {
+            revision: Some(self.revision),
+            target: self.target,
+            depth: if self.sticky { self.depth } else { Depth::Unknown },
+            kind,
+        };
+        let crawl = Crawl {
+            target: self.relpath,
+            depth: self.depth,
+            honor_depth_exclude: !self.sticky,
+            restore: true,
+            notify,
+        };
+        drive(wc, session, &request, &crawl, editor)
+    }
+}
+
+/// Reports the working copy's state and has the editor driven.
+fn drive(
+    wc: &WorkingCopy,
+    session: &dyn Session,
+    request: &ReportRequest<'_>,
+    crawl: &Crawl<'_>,
+    editor: &mut UpdateEditor<'_>,
+) -> SvnResult<()> {
+    let result = (|| {
+        let mut report = session.report(request, &mut *editor)?;
+        if let Err(error) = wc.report(crawl, report.as_mut()) {
+            let _ = report.abort();
+            return Err(SvnError::from(error));
+        }
+        report.finish()
+    })();
+    if result.is_err() {
+        // Complete files are kept, whatever stopped the rest.
+        let _ = sapwood_delta::Editor::abort_edit(editor);
+    }
+    result
+}

@@ -1,0 +1,230 @@
+//! What a commit brings, gathered until it is claimed: the revisions of one entry of the log.
+//!
+//! Long data go to objects of their own before; what becomes of them when the entry is lost is found by a sweep of the store.
+//!
+//! Invariant: an entry is claimed for the slot after the state that the commit began with, and for no other.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
+use sapwood_core::{Cut as _, Exact as _, Revnum, len64};
+use sapwood_objects::{Claim, Key, Token};
+use sapwood_repo_log::Hasher;
+use sapwood_repo_log::entry::{Data, Item, Object, Rep};
+
+use super::super::{Announcement, NewRevision, StagedRevision};
+use super::{LogRevisions, reps};
+use crate::error::{Error, Result};
+
+/// The most bytes of data in an entry: what would make it longer has an object of its own.
+const INLINE: u64 = 4 << 20;
+/// Bytes that are sent at once of what is long.
+const PIECE: usize = 1 << 20;
+/// For how long a store is asked again that does not answer a claim.
+pub(super) const PATIENCE: Duration = Duration::from_secs(60);
+/// The pauses between: the first, and the longest.
+const PAUSES: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(2));
+
+/// What is gathered.
+#[derive(Debug, Default)]
+pub(super) struct Pending {
+    /// The slot that it is for.
+    slot: Option<u64>,
+    revisions: BTreeMap<Revnum, Gathered>,
+    /// Bytes of data that are to be in the entry.
+    inline: u64,
+}
+
+/// One revision.
+#[derive(Debug)]
+struct Gathered {
+    data: GatheredData,
+    props: Vec<u8>,
+    reps: Vec<Rep>,
+}
+
+#[derive(Debug)]
+enum GatheredData {
+    Held(Arc<Vec<u8>>),
+    Sent(Object),
+}
+
+impl Pending {
+    /// Begins anew, for this slot.
+    pub(super) fn begin(&mut self, slot: u64) {
+        *self = Self { slot: Some(slot), ..Self::default() };
+    }
+
+    pub(super) fn clear(&mut self) {
+        *self = Self::default();
+    }
+
+    pub(super) fn forget(&mut self, revision: Revnum) {
+        self.revisions.remove(&revision);
+    }
+
+    /// The data of a revision that is not there yet.
+    pub(super) fn data_of(&self, revision: Revnum) -> Option<Arc<Vec<u8>>> {
+        match &self.revisions.get(&revision)?.data {
+            GatheredData::Held(bytes) => Some(Arc::clone(bytes)),
+            GatheredData::Sent(_) => None,
+        }
+    }
+
+    /// The items of the entry.
+    fn items(&self) -> Vec<Item<'_>> {
+        let items = self.revisions.iter().map(|(revision, gathered)| Item::Revision {
+            revision: revision.0,
+            data: match &gathered.data {
+                GatheredData::Held(bytes) => Data::Inline(Cow::Borrowed(bytes.as_slice())),
+                GatheredData::Sent(object) => Data::Big(*object),
+            },
+            props: Cow::Borrowed(&gathered.props),
+        });
+        let reps: Vec<Rep> =
+            self.revisions.values().flat_map(|gathered| gathered.reps.iter().copied()).collect();
+        let reps = (!reps.is_empty()).then_some(Item::Reps(reps));
+        items.chain(reps).collect()
+    }
+}
+
+/// Which stores were tried by this process.
+static PROVED: Mutex<Vec<String>> = Mutex::new(Vec::new());
+
+impl LogRevisions {
+    /// Takes the bytes of a revision.
+    pub(super) fn gather(&self, new: &mut NewRevision) -> Result<StagedRevision> {
+        let len = len64(new.bytes.len());
+        let inline = self.pending.lock().inline.plus(len);
+        let data = if len > 0 && inline <= INLINE {
+            self.pending.lock().inline = inline;
+            GatheredData::Held(Arc::clone(&new.bytes))
+        } else {
+            GatheredData::Sent(self.send(new)?)
+        };
+        let reps = new.reps.iter().map(reps::rep).collect();
+        let gathered = Gathered { data, props: new.props.clone(), reps };
+        self.pending.lock().revisions.insert(new.revision, gathered);
+        Ok(StagedRevision {
+            revision: new.revision,
+            data: None,
+            props: None,
+            was_spooled: new.bytes.is_empty(),
+            spool: new.spool.clone(),
+        })
+    }
+
+    /// Writes the data of a revision to an object of their own.
+    fn send(&self, new: &NewRevision) -> Result<Object> {
+        match new.bytes.is_empty() {
+            true => self.send_file("big", &new.spool),
+            false => self.send_bytes("big", &new.bytes),
+        }
+    }
+
+    /// Writes a file to an object that an entry will name.
+    pub(crate) fn send_file(&self, part: &str, path: &Path) -> Result<Object> {
+        let fail = |e| Error::io(e, "Can't read file", path);
+        let file = self.storage.open(path).map_err(fail)?;
+        let (mut at, mut piece) = (0, vec![0; PIECE]);
+        self.send_pieces(part, &mut || {
+            let read = file.read_at(&mut piece, at).map_err(fail)?;
+            at = at.plus(len64(read));
+            Ok(piece.head(read).to_vec())
+        })
+    }
+
+    /// The same of bytes in memory.
+    pub(super) fn send_bytes(&self, part: &str, bytes: &[u8]) -> Result<Object> {
+        let mut pieces = bytes.chunks(PIECE);
+        self.send_pieces(part, &mut || Ok(pieces.next().unwrap_or_default().to_vec()))
+    }
+
+    /// Writes an object of the pieces that `next` gives, up to an empty one.
+    fn send_pieces(&self, part: &str, next: &mut dyn FnMut() -> Result<Vec<u8>>) -> Result<Object> {
+        let token = Token::new()?;
+        let mut upload = self.store.upload(&Key::of_token(part, token)?)?;
+        let (mut hasher, mut len) = (Hasher::new(), 0_u64);
+        loop {
+            let piece = next()?;
+            if piece.is_empty() {
+                break;
+            }
+            hasher.update(&piece);
+            upload.append(&piece)?;
+            len = len.plus(len64(piece.len()));
+        }
+        upload.finish()?;
+        Ok(Object { token, len, digest: hasher.finish() })
+    }
+
+    /// Looks whether all is there that is to be claimed.
+    pub(super) fn announce(&self, revisions: &[&mut StagedRevision]) -> Result<Announcement> {
+        let pending = self.pending.lock();
+        let wanted = revisions.iter().map(|staged| staged.revision());
+        if !wanted.eq(pending.revisions.keys().copied()) {
+            return Err(Error::internal("other revisions are gathered than are to be there"));
+        }
+        Ok(Announcement { token: String::new() })
+    }
+
+    /// Claims the entry of what is gathered.
+    pub(super) fn claim_announced(&self) -> Result<()> {
+        let mut pending = self.pending.lock();
+        let slot = pending.slot.ok_or_else(|| Error::internal("no commit was begun"))?;
+        self.claim(slot, &pending.items())?;
+        pending.clear();
+        Ok(())
+    }
+
+    /// Claims a slot for an entry of these items, and applies it.
+    ///
+    /// # Errors
+    /// [`Error::Overtaken`] when another server has it; an error that says so when the store does not say who has it.
+    pub(super) fn claim(&self, slot: u64, items: &[Item<'_>]) -> Result<()> {
+        self.prove()?;
+        let (claimed, record) = {
+            let log = self.log.read();
+            if log.entries() != slot {
+                return Err(Error::Overtaken);
+            }
+            log.next_entry(items)?
+        };
+        let begun = Instant::now();
+        let mut patience = |attempts: u32, _: &sapwood_objects::Error| {
+            let doubled = PAUSES.0.saturating_mul(1 << attempts.min(10));
+            let goes_on = begun.elapsed() < self.patience;
+            if goes_on {
+                std::thread::sleep(doubled.min(PAUSES.1));
+            }
+            goes_on
+        };
+        match claimed.claim(&*self.store, &record, &mut patience)? {
+            Claim::Won => {
+                let entry = record.as_bytes().to_vec();
+                let entry = std::slice::from_ref(&entry);
+                self.log.write().fold_page(slot, entry, &mut |_, _| {})?;
+                // What goes wrong with it makes a later start longer, and the next one is due soon.
+                let _ = self.write_checkpoint();
+                Ok(())
+            }
+            Claim::Lost(_) => Err(Error::Overtaken),
+        }
+    }
+
+    /// Tries the store before the first claim of this process: one that lets two writers create an object is refused. A folder is
+    /// known to be none.
+    fn prove(&self) -> Result<()> {
+        let address = self.address();
+        if address.starts_with("file://") || PROVED.lock().iter().any(|known| known == address) {
+            return Ok(());
+        }
+        sapwood_objects::prove(&*self.store)?;
+        PROVED.lock().push(address.to_owned());
+        Ok(())
+    }
+}

@@ -1,0 +1,255 @@
+//! Revisions in a store of objects: a repository's log says where each is, and a commit is a claim on its next entry.
+//!
+//! The folder of such a repository has what belongs to one machine (transactions, `rep-cache.db`, lock files), and copies of
+//! the repository's other files, which follow the log ([`mirror`]). Its `fs-type` says where the store is ([`marker`]). It may
+//! be made anew from the store at any time.
+//!
+//! - reading: [`places`] says which bytes of which object an object of the filesystem is;
+//! - following: [`tail`] asks the store for new entries, once for all threads that want to know at the same time;
+//! - writing: [`claims`] gathers what a commit brings, and claims an entry for it;
+//! - starting: the state that was [`saved`] last, else a checkpoint of the store, then the entries that follow;
+//! - [`reps`]: what other servers have brought and revisions made here may share;
+//! - [`overlay`]: changes of files beside revisions (locks on paths), which become an entry, too.
+//!
+//! Invariants: what is added follows from the state of the entry before it, or is [`Error::Overtaken`]; while a commit goes on
+//! ([`LogRevisions::flight`]), no entry of another server is applied, because revisions of the same numbers are prepared then, and
+//! caches know them.
+
+mod claims;
+pub(crate) mod marker;
+mod mirror;
+mod overlay;
+mod packed_props;
+mod places;
+mod reps;
+mod saved;
+mod tail;
+
+use std::ffi::OsString;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::thread::{self, ThreadId};
+use std::time::Duration;
+
+use parking_lot::{Mutex, MutexGuard, RwLock};
+use sapwood_core::Revnum;
+use sapwood_fsfs_format::Layout;
+use sapwood_fsfs_format::current::Current;
+use sapwood_objects::Store;
+use sapwood_repo_log::entry::Item;
+use sapwood_repo_log::{RepositoryLog, State};
+use sapwood_store::{Stamp, StoredFile, WriteStorage};
+
+use self::claims::Pending;
+use self::marker::Marker;
+use self::mirror::Mirror;
+pub(crate) use self::overlay::FileChanges;
+use self::packed_props::Containers;
+use self::reps::Reps;
+use self::tail::Tail;
+use super::{
+    Announcement, ChangeProps, Like, NewRevision, Object, PropsWriting, RevisionStore,
+    StagedRevision,
+};
+use crate::error::{Error, Result};
+
+/// A store of objects.
+#[derive(Debug)]
+pub(crate) struct LogRevisions {
+    layout: Layout,
+    storage: Arc<dyn WriteStorage>,
+    db: PathBuf,
+    store: Arc<dyn Store>,
+    log: RwLock<RepositoryLog>,
+    tail: Tail,
+    /// Held while a commit goes on, and by whom.
+    in_flight: Mutex<()>,
+    holder: Mutex<Option<ThreadId>>,
+    pending: Mutex<Pending>,
+    containers: Containers,
+    mirror: Mirror,
+    reps: Reps,
+    /// For how long a store is asked again that does not answer a claim.
+    patience: Duration,
+}
+
+/// A commit that goes on, until it is dropped.
+#[derive(Debug)]
+pub(crate) struct Flight<'a> {
+    holder: &'a Mutex<Option<ThreadId>>,
+    _in_flight: MutexGuard<'a, ()>,
+}
+
+impl Drop for Flight<'_> {
+    fn drop(&mut self) {
+        *self.holder.lock() = None;
+    }
+}
+
+impl LogRevisions {
+    /// Opens the store that the `fs-type` of the folder `db` names, and brings the folder's files up to date.
+    pub(crate) fn open(
+        db: &Path,
+        layout: Layout,
+        storage: Arc<dyn WriteStorage>,
+        marker: &Marker,
+    ) -> Result<Self> {
+        let store = sapwood_objects::addresses::open(&marker.address)?;
+        let saved = saved::read(&*storage, db)?;
+        let log = RepositoryLog::open_from(Arc::clone(&store), saved.as_deref())?;
+        let log = log.ok_or_else(|| {
+            sapwood_repo_log::Error::NotThere(marker.address.clone().into_boxed_str())
+        })?;
+        marker.check(&log.state().repository, db)?;
+        let opened = Self {
+            layout,
+            mirror: Mirror::new(db),
+            storage,
+            db: db.to_owned(),
+            store,
+            log: RwLock::new(log),
+            tail: Tail::default(),
+            in_flight: Mutex::default(),
+            holder: Mutex::default(),
+            pending: Mutex::default(),
+            containers: Containers::default(),
+            reps: Reps::default(),
+            patience: claims::PATIENCE,
+        };
+        opened.bring_files(&[])?;
+        if opened.is_far_from(saved.as_deref()) {
+            opened.save()?;
+        }
+        Ok(opened)
+    }
+
+    /// The store's address.
+    pub(crate) fn address(&self) -> &str {
+        sapwood_objects::Blobs::address(&*self.store)
+    }
+
+    /// Begins a commit.
+    pub(crate) fn flight(&self) -> Flight<'_> {
+        let in_flight = self.in_flight.lock();
+        *self.holder.lock() = Some(thread::current().id());
+        Flight { holder: &self.holder, _in_flight: in_flight }
+    }
+
+    /// Applies what other servers have added, as of now. A thread that commits sees what it began with.
+    fn refresh(&self) -> Result<()> {
+        if *self.holder.lock() == Some(thread::current().id()) {
+            return Ok(());
+        }
+        self.tail.ask(|| self.catch_up())
+    }
+
+    /// Applies all entries that are new.
+    fn catch_up(&self) -> Result<()> {
+        let holds = *self.holder.lock() == Some(thread::current().id());
+        let mut is_new = false;
+        loop {
+            let first = self.log.read().entries();
+            let (page, is_last) = sapwood_repo_log::page(&*self.store, first)?;
+            if !page.is_empty() {
+                is_new = true;
+                let _wait = (!holds).then(|| self.in_flight.lock());
+                let mut note = |_: u64, item: &Item<'_>| self.reps.note(item);
+                self.log.write().fold_page(first, &page, &mut note)?;
+            }
+            if is_last {
+                break;
+            }
+        }
+        if is_new { self.bring_files(&[]) } else { Ok(()) }
+    }
+
+    /// Looks something up in the present state.
+    fn with_state<T>(&self, look: impl FnOnce(&State) -> T) -> T {
+        look(self.log.read().state())
+    }
+}
+
+impl RevisionStore for LogRevisions {
+    fn as_log(&self) -> Option<&LogRevisions> {
+        Some(self)
+    }
+
+    fn place(&self, object: Object<'_>) -> PathBuf {
+        Path::new(self.address()).join(&*object.name(&self.layout))
+    }
+
+    fn open(&self, object: Object<'_>) -> io::Result<Arc<dyn StoredFile>> {
+        self.open_object(object)
+    }
+
+    fn version(&self, object: Object<'_>) -> io::Result<Stamp> {
+        if object == Object::Youngest {
+            self.refresh().map_err(tail::as_io)?;
+        }
+        let number = self.version_of(object).ok_or(io::ErrorKind::NotFound)?;
+        // A version of such a store is never met again: as if it were old.
+        Ok(Stamp { inode: number, len: 0, modified: 0, changed: 0 })
+    }
+
+    fn list(&self, object: Object<'_>) -> io::Result<Vec<OsString>> {
+        self.names_in(object)
+    }
+
+    fn youngest(&self) -> Result<Current> {
+        self.catch_up()?;
+        let (slot, revisions) = {
+            let log = self.log.read();
+            (log.entries(), log.state().revisions)
+        };
+        self.pending.lock().begin(slot);
+        let youngest = revisions.checked_sub(1).map(Revnum);
+        let youngest = youngest.ok_or_else(|| Error::Corrupt("has no revision".to_owned()))?;
+        Ok(Current { youngest, next_ids: None })
+    }
+
+    fn like(&self, _: Revnum) -> Result<Like> {
+        Ok(Like::default())
+    }
+
+    fn stage(&self, new: &mut NewRevision, _: Like, _: bool) -> Result<StagedRevision> {
+        self.gather(new)
+    }
+
+    fn put(
+        &self,
+        revisions: &mut [&mut StagedRevision],
+        _: Current,
+        _: bool,
+    ) -> Result<Announcement> {
+        self.announce(revisions)
+    }
+
+    fn swap_youngest(&self, _: &Announcement) -> Result<()> {
+        self.claim_announced()
+    }
+
+    fn withdraw(&self, _: &Announcement) {
+        self.pending.lock().clear();
+    }
+
+    fn sync(&self, _: Revnum) -> Result<()> {
+        Ok(())
+    }
+
+    fn discard(&self, revision: &StagedRevision) {
+        self.pending.lock().forget(revision.revision());
+    }
+
+    fn put_revprops_if_unchanged(
+        &self,
+        revision: Revnum,
+        change: &mut ChangeProps<'_>,
+        how: &PropsWriting,
+    ) -> Result<()> {
+        self.change_revprops(revision, change, how)
+    }
+}
+
+#[cfg(test)]
+mod tests;

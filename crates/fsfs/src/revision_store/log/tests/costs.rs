@@ -1,0 +1,74 @@
+//! How many requests of the store a server makes.
+
+use sapwood_objects::{Counted, Requests};
+
+use super::*;
+
+fn counted(stored: &Stored, name: &str) -> (Server, Counted) {
+    let counted = Counted::new(Arc::clone(&stored.store));
+    (stored.server(name, Arc::new(counted.clone())).unwrap(), counted)
+}
+
+/// Those that something made.
+fn requests_of(counted: &Counted, what: impl FnOnce()) -> Requests {
+    let before = counted.requests();
+    what();
+    let after = counted.requests();
+    Requests {
+        gets: after.gets - before.gets,
+        puts: after.puts - before.puts,
+        lists: after.lists - before.lists,
+        deletes: after.deletes - before.deletes,
+        reads: after.reads - before.reads,
+        claims: after.claims - before.claims,
+        ..Requests::default()
+    }
+}
+
+#[test]
+fn a_commit_asks_once_what_is_new_and_claims_once() {
+    let stored = Stored::new();
+    let (server, counted) = counted(&stored, "one");
+    server.put("/a", "first").unwrap();
+    server.put("/b", "first").unwrap();
+    let mut txn = server.writer.begin(server.fs.youngest().unwrap()).unwrap();
+    txn.set_text(fspath("/a"), &mut &b"second"[..], None).unwrap();
+    let requests = requests_of(&counted, || assert_eq!(txn.commit().unwrap(), Revnum(3)));
+    assert_eq!(requests, Requests { reads: 1, claims: 1, ..Requests::default() });
+}
+
+#[test]
+fn what_is_known_is_not_asked_for_again() {
+    let stored = Stored::new();
+    let (server, counted) = counted(&stored, "one");
+    server.put("/a", "first").unwrap();
+    let read = || {
+        let root = server.fs.revision_root(Revnum(1)).unwrap();
+        assert_eq!(root.node(fspath("/a")).unwrap().length().unwrap(), 5);
+        server.fs.revprops(Revnum(1)).unwrap();
+    };
+    read();
+    assert_eq!(requests_of(&counted, read), Requests::default());
+    let youngest = requests_of(&counted, || assert_eq!(server.fs.youngest().unwrap(), Revnum(1)));
+    assert_eq!(youngest, Requests { reads: 1, ..Requests::default() });
+}
+
+#[test]
+fn a_program_that_begins_asks_the_same_whatever_the_length_of_the_log() {
+    let begin = |revisions: usize| {
+        let stored = Stored::new();
+        let (server, _) = counted(&stored, "one");
+        for n in 0..revisions {
+            server.put("/a", &n.to_string()).unwrap();
+        }
+        drop(server);
+        // One that is left and begun again saves what it knows.
+        drop(counted(&stored, "one"));
+        let counted = Counted::new(Arc::clone(&stored.store));
+        let store: Arc<dyn Store> = Arc::new(counted.clone());
+        requests_of(&counted, || drop(stored.server("one", store).unwrap()))
+    };
+    let (few, many) = (begin(70), begin(280));
+    assert_eq!(few, many);
+    assert!(few.reads + few.gets <= 3, "{few:?}");
+}
