@@ -13,6 +13,7 @@ mod disk;
 mod error;
 mod evict;
 mod flights;
+mod recent;
 #[cfg(test)]
 mod tests;
 
