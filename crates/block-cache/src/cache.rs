@@ -1,7 +1,7 @@
 //! Ranges of objects, from the folder where it has them, else from the store.
 //!
 //! Invariant: a block that several threads want at a time is asked for once, and blocks that are missing beside each other are
-//! asked for together. A thread has at most [`WINDOW`] blocks in memory besides what it returns.
+//! asked for together. In memory are at most [`IN_MEMORY`] blocks, and [`WINDOW`] for each thread, besides what it returns.
 
 use std::ops::Range;
 use std::path::Path;
@@ -17,15 +17,19 @@ use crate::block::{BLOCK, BlockId, begin, piece};
 use crate::disk::{Counters, Counts, Disk, add};
 use crate::error::{Error, Result};
 use crate::flights::{Asked, Flights, Own};
+use crate::recent::Recent;
 
 /// Blocks that are read, and asked for, together: 4 MiB.
 const WINDOW: u64 = 16;
+/// Blocks that stay in memory: 4 MiB.
+const IN_MEMORY: usize = 16;
 
 /// Blocks of objects in a folder. It is shared by threads; processes share the folder.
 #[derive(Debug)]
 pub struct BlockCache {
     disk: Arc<Disk>,
     flights: Flights,
+    recent: Recent,
     evictor: Mutex<Option<JoinHandle<()>>>,
 }
 
@@ -43,11 +47,17 @@ impl BlockCache {
     /// # Errors
     /// [`Error::Folder`] when it cannot be made.
     pub fn open(folder: &Path, limit: u64) -> Result<Arc<Self>> {
+        Self::open_with(folder, limit, IN_MEMORY)
+    }
+
+    /// The same with another number of blocks that stay in memory.
+    pub(crate) fn open_with(folder: &Path, limit: u64, in_memory: usize) -> Result<Arc<Self>> {
         let made = std::fs::create_dir_all(folder);
         made.map_err(|source| Error::Folder { path: folder.to_owned(), source })?;
         let disk = Disk { root: folder.to_owned(), limit, counters: Counters::default() };
         let (flights, evictor) = (Flights::default(), Mutex::new(None));
-        Ok(Arc::new(Self { disk: Arc::new(disk), flights, evictor }))
+        let (disk, recent) = (Arc::new(disk), Recent::new(in_memory));
+        Ok(Arc::new(Self { disk, flights, recent, evictor }))
     }
 
     /// What it did so far.
@@ -154,11 +164,18 @@ impl BlockCache {
         Ok(found.into_iter().flatten().collect())
     }
 
-    /// A block of the folder, which has the length that it must have.
+    /// A block that was kept, and has the length that it must have.
     fn kept(&self, object: &Object<'_>, number: u64) -> Option<Arc<[u8]>> {
-        let data = self.disk.read(&object.block(number))?;
-        let fits = object.len == u64::MAX || len64(data.len()) == object.block_len(number);
-        fits.then(|| data.into())
+        let id = object.block(number);
+        let fits = |data: &Arc<[u8]>| {
+            object.len == u64::MAX || len64(data.len()) == object.block_len(number)
+        };
+        if let Some(data) = self.recent.get(&id).filter(fits) {
+            return Some(data);
+        }
+        let data = Some(self.disk.read(&id)?.into()).filter(fits)?;
+        self.recent.add(id, &data);
+        Some(data)
     }
 
     /// Fetches blocks, those beside each other together.
@@ -198,8 +215,10 @@ impl BlockCache {
             if object.len != u64::MAX && len64(data.len()) != object.block_len(number) {
                 return Err(object.short());
             }
-            flight.land(data);
-            *place = Some(data.into());
+            let block: Arc<[u8]> = data.into();
+            self.recent.add(*flight.id(), &block);
+            flight.land(&block);
+            *place = Some(block);
             // A block behind the end of an object whose length is not known is none.
             let is_kept = self.disk.limit > 0 && (number == 0 || !data.is_empty());
             if is_kept && self.disk.write(flight.id(), data) {

@@ -88,8 +88,8 @@ impl Own<'_> {
     }
 
     /// Hands the block to those who wait.
-    pub(crate) fn land(&self, data: &[u8]) {
-        self.flight.end(State::Landed(data.into()));
+    pub(crate) fn land(&self, data: &Arc<[u8]>) {
+        self.flight.end(State::Landed(Arc::clone(data)));
     }
 }
 

@@ -14,6 +14,7 @@ mod disk;
 mod error;
 mod evict;
 mod flights;
+mod recent;
 mod shared;
 #[cfg(test)]
 mod tests;

@@ -5,8 +5,8 @@
 //! looks at what is written here before `min-unpacked-rev` says that the shard is packed; what an
 //! interrupted run left behind is removed by the next.
 
-use sapwood_core::{Cut, Exact as _};
 use sapwood_core::len64;
+use sapwood_core::{Cut, Exact as _};
 use std::path::{Path, PathBuf};
 
 use sapwood_core::Revnum;

@@ -42,6 +42,7 @@ fn a_gateway_keeps_its_promises() {
     let store = connection.store(&address);
     suite(&*store);
     assert!(count(&connection, Kind::Claim) >= 20, "{:?}", connection.requests());
+    assert_eq!(count(&connection, Kind::Failed), 0, "a condition that does not hold is an answer");
 }
 
 #[test]
@@ -97,8 +98,10 @@ fn where_no_store_listens_a_claim_is_unknown() {
     let endpoint = format!("http://{}", listener.local_addr().unwrap());
     drop(listener);
     let connection = Connection::open(&address, &settings(&[("AWS_ENDPOINT_URL", &endpoint)]));
-    let store = connection.unwrap().store(&address);
+    let connection = connection.unwrap();
+    let store = connection.store(&address);
     let attempt = store.attempt(&Key::new("log").unwrap(), 0, b"x").unwrap();
+    assert_eq!((count(&connection, Kind::Claim), count(&connection, Kind::Failed)), (1, 1));
     let Attempt::Unknown(error) = attempt else { panic!("{attempt:?}") };
     assert!(error.to_string().contains("refused"), "{error}");
     assert_eq!(SvnError::from(error).code(), ErrorCode::IO_WRITE_ERROR);

@@ -15,7 +15,7 @@ fn a_damaged_block_is_fetched_again() {
     let dir = tempfile::tempdir().unwrap();
     let store = Memory::new();
     let bytes = put(&store, "x", 300);
-    let cache = BlockCache::open(dir.path(), 1 << 30).unwrap();
+    let cache = BlockCache::open_with(dir.path(), 1 << 30, 0).unwrap();
     let read = || assert!(cache.read(&store, &key("x"), 300, 0..300).unwrap() == bytes);
     read();
     let file = files(dir.path()).pop().unwrap();
@@ -43,7 +43,7 @@ fn a_folder_that_is_deleted_while_it_is_read_costs_only_time() {
     let store = Memory::new();
     let len = 8 * usize::try_from(BLOCK).unwrap();
     let bytes = put(&store, "x", len);
-    let cache = BlockCache::open(&folder, 1 << 30).unwrap();
+    let cache = BlockCache::open_with(&folder, 1 << 30, 0).unwrap();
     let done = AtomicBool::new(false);
     thread::scope(|scope| {
         scope.spawn(|| {
@@ -69,7 +69,7 @@ fn where_nothing_can_be_written_the_store_is_asked() {
     let folder = dir.path().join("cache");
     let store = Memory::new();
     let bytes = put(&store, "x", 1000);
-    let cache = BlockCache::open(&folder, 1 << 30).unwrap();
+    let cache = BlockCache::open_with(&folder, 1 << 30, 0).unwrap();
     // Files in the way of folders: root can write anywhere else.
     fs::write(folder.join("blocks"), b"in the way").unwrap();
     fs::create_dir(folder.join("grown")).unwrap();
@@ -82,7 +82,7 @@ fn where_nothing_can_be_written_the_store_is_asked() {
     let error = BlockCache::open(&folder.join("blocks/x"), 1).unwrap_err().to_string();
     assert!(error.contains("blocks/x"), "{error}");
     // Without a limit's worth nothing is kept.
-    let none = BlockCache::open(&dir.path().join("none"), 0).unwrap();
+    let none = BlockCache::open_with(&dir.path().join("none"), 0, 0).unwrap();
     assert!(none.read(&store, &key("x"), 1000, 0..1000).unwrap() == bytes);
     assert_eq!(files(&dir.path().join("none")).len(), 0);
 }
@@ -91,7 +91,8 @@ fn where_nothing_can_be_written_the_store_is_asked() {
 fn a_block_that_was_moved_is_not_taken_for_another() {
     let dir = tempfile::tempdir().unwrap();
     let store = Memory::new();
-    let (one, cache) = (put(&store, "one", 900), BlockCache::open(dir.path(), 1 << 30).unwrap());
+    let (one, cache) =
+        (put(&store, "one", 900), BlockCache::open_with(dir.path(), 1 << 30, 0).unwrap());
     cache.read(&store, &key("one"), 900, 0..900).unwrap();
     let first = files(dir.path()).pop().unwrap();
     store_other(&store);

@@ -17,7 +17,7 @@ fn the_limit_is_held_and_what_is_used_stays() {
     let dir = tempfile::tempdir().unwrap();
     let store = Memory::new();
     let limit = 60 * (BLOCK + 4096);
-    let cache = BlockCache::open(dir.path(), limit).unwrap();
+    let cache = BlockCache::open_with(dir.path(), limit, 0).unwrap();
     let read = |name: &str| {
         put(&store, name, usize::try_from(BLOCK).unwrap());
         cache.read(&store, &key(name), BLOCK, 0..BLOCK).unwrap();
@@ -44,7 +44,7 @@ fn what_others_wrote_and_left_is_counted() {
     let limit = 40 * (BLOCK + 4096);
     // Each is closed before it has written enough to look at the folder by itself.
     for turn in 0..200 {
-        let cache = BlockCache::open(dir.path(), limit).unwrap();
+        let cache = BlockCache::open_with(dir.path(), limit, 0).unwrap();
         let name = format!("x{turn}");
         put(&store, &name, 100_000);
         cache.read(&store, &key(&name), 100_000, 0..10).unwrap();
@@ -56,7 +56,7 @@ fn what_others_wrote_and_left_is_counted() {
     let left = folder.join(".new-0123");
     std::fs::write(&left, [0; 9]).unwrap();
     for turn in 0..400 {
-        let cache = BlockCache::open(dir.path(), limit).unwrap();
+        let cache = BlockCache::open_with(dir.path(), limit, 0).unwrap();
         let name = format!("y{turn}");
         put(&store, &name, 100_000);
         cache.read(&store, &key(&name), 100_000, 0..10).unwrap();

@@ -78,6 +78,32 @@ fn requests_grow_with_what_is_missing() {
 }
 
 #[test]
+fn small_pieces_of_a_block_are_checked_once() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = Memory::new();
+    let bytes = put(&store, "x", len(40));
+    let cache = BlockCache::open(dir.path(), LIMIT).unwrap();
+    let read = |from: u64, to: u64| {
+        let found = cache.read(&store, &key("x"), 40 * BLOCK, from..to).unwrap();
+        let at = |at: u64| usize::try_from(at).unwrap();
+        assert!(found == bytes[at(from)..at(to)]);
+    };
+    read(0, 40 * BLOCK);
+    for block in 0..40 {
+        for piece in 0..8 {
+            let from = block * BLOCK + piece * BLOCK / 8;
+            read(from, from + BLOCK / 8);
+        }
+    }
+    let counts = cache.counts();
+    assert!(counts.hits <= 40, "each block is read from its file once: {counts:?}");
+    assert_eq!(counts.misses, 40);
+    // A block that is longer than the object is another's.
+    let error = cache.read(&store, &key("x"), 39 * BLOCK + 7, 39 * BLOCK..40 * BLOCK);
+    assert_eq!(error.unwrap().len(), 7);
+}
+
+#[test]
 fn objects_that_are_not_there_or_too_short_are_errors() {
     let dir = tempfile::tempdir().unwrap();
     let store = Memory::new();

@@ -21,9 +21,12 @@ pub enum Kind {
     Delete,
     /// What is left: beginnings and ends of uploads, credentials.
     Other,
+    /// Of all these, those that got no answer, or that the store could not serve then: most are sent again.
+    Failed,
 }
 
-const KINDS: [Kind; 6] = [Kind::Get, Kind::Claim, Kind::Put, Kind::List, Kind::Delete, Kind::Other];
+const KINDS: [Kind; 7] =
+    [Kind::Get, Kind::Claim, Kind::Put, Kind::List, Kind::Delete, Kind::Other, Kind::Failed];
 
 impl Kind {
     /// The kind of a request.
@@ -50,6 +53,7 @@ impl fmt::Display for Kind {
             Self::List => "list",
             Self::Delete => "delete",
             Self::Other => "other",
+            Self::Failed => "failed",
         })
     }
 }

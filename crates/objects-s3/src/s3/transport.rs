@@ -9,7 +9,7 @@ use std::time::Duration;
 use std::{error, io};
 
 use http_body_util::BodyExt as _;
-use hyper::Uri;
+use hyper::{StatusCode, Uri};
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::{Connected, Connection};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
@@ -73,12 +73,22 @@ impl HttpService for Transport {
         self.requests.count(Kind::of(&request));
         Box::pin(async move {
             let answer = timeout(ANSWER, self.client.request(request)).await;
-            let answer = answer.map_err(|late| HttpError::new(HttpErrorKind::Timeout, late))?;
-            let (head, body) = answer.map_err(failed)?.into_parts();
+            let answer = answer.map_err(|late| HttpError::new(HttpErrorKind::Timeout, late));
+            let answer = answer.and_then(|answer| answer.map_err(failed));
+            if answer.as_ref().map_or(true, |answer| is_for_later(answer.status())) {
+                self.requests.count(Kind::Failed);
+            }
+            let (head, body) = answer?.into_parts();
             let body = body.map_err(|e| HttpError::new(HttpErrorKind::Interrupted, e));
             Ok(HttpResponse::from_parts(head, HttpResponseBody::new(body)))
         })
     }
+}
+
+/// Whether a store could not serve a request now, and may later.
+fn is_for_later(status: StatusCode) -> bool {
+    status.is_server_error()
+        || matches!(status, StatusCode::TOO_MANY_REQUESTS | StatusCode::REQUEST_TIMEOUT)
 }
 
 /// What a failed request is for those who may repeat it.
