@@ -171,7 +171,7 @@ impl Drop for Machine {
 }
 
 /// The pages in their order; the index names each.
-const PAGES: [&str; 15] = [
+const PAGES: [&str; 16] = [
     "install",
     "first-repository",
     "from-svnserve",
@@ -184,6 +184,7 @@ const PAGES: [&str; 15] = [
     "notifications",
     "backup",
     "replica",
+    "store",
     "monitoring",
     "upgrade",
     "troubleshooting",
@@ -232,6 +233,11 @@ fn sign_in() {
 #[test]
 fn tokens() {
     follow("tokens");
+}
+
+#[test]
+fn store() {
+    follow("store");
 }
 
 #[test]

@@ -66,6 +66,15 @@ mod tests {
     use super::*;
 
     #[test]
+    fn the_document_shows_one() {
+        let page = include_str!("../../../../../docs/formats/store-folder.md");
+        let (_, example) = page.split_once("```\nsapwood-store\n").unwrap();
+        let (example, _) = example.split_once("```").unwrap();
+        let marker = Marker::parse(example, Path::new("x")).unwrap();
+        assert_eq!(marker.text(), format!("{KIND}\n{example}"));
+    }
+
+    #[test]
     fn what_is_written_is_read() {
         let repository = Token::from_bytes([7; 16]);
         let marker = Marker { address: "s3://bucket/a".to_owned(), repository };

@@ -254,6 +254,16 @@ mod tests {
     use super::*;
 
     #[test]
+    fn the_document_shows_one() {
+        let page = include_str!("../../../../../docs/formats/store-folder.md");
+        let (_, example) = page.split_once("```\n17\n").unwrap();
+        let (example, _) = example.split_once("```").unwrap();
+        let example = format!("17\n{example}");
+        let (entries, known) = parse_list(example.as_bytes()).unwrap();
+        assert_eq!(write_list(entries, &known), example);
+    }
+
+    #[test]
     fn lists_are_read_as_they_are_written() {
         let known: Known = [
             ("conf/authz".to_owned(), (Digest::of(b"a"), false)),

@@ -2,7 +2,11 @@
 
 use sapwood_objects::{Counted, Requests};
 
+use sapwood_core::PropList;
+
 use super::*;
+use crate::locks::{LockOptions, LockTarget};
+use crate::pack::PackOptions;
 
 fn counted(stored: &Stored, name: &str) -> (Server, Counted) {
     let counted = Counted::new(Arc::clone(&stored.store));
@@ -71,4 +75,40 @@ fn a_program_that_begins_asks_the_same_whatever_the_length_of_the_log() {
     let (few, many) = (begin(70), begin(280));
     assert_eq!(few, many);
     assert!(few.reads + few.gets <= 3, "{few:?}");
+}
+
+#[test]
+fn locks_and_properties_are_a_few_requests() {
+    let stored = Stored::new();
+    let (server, counted) = counted(&stored, "one");
+    server.put("/a", "first").unwrap();
+    server.put("/b", "first").unwrap();
+    let target = LockTarget { path: fspath("/a").to_owned(), token: None, revision: None };
+    let options = LockOptions {
+        user: "jane",
+        comment: None,
+        is_dav_comment: false,
+        expires: None,
+        steal: false,
+    };
+    let lock = requests_of(&counted, || {
+        let outcome = server.writer.lock_paths(std::slice::from_ref(&target), &options);
+        assert!(outcome.each[0].1.is_ok(), "{outcome:?}");
+    });
+    assert_eq!(lock, Requests { reads: 2, claims: 1, ..Requests::default() });
+    let change = |value: &'static str| {
+        let mut set = |props: &PropList| {
+            let mut props = props.clone();
+            props.set("color", value);
+            Ok(Some(props))
+        };
+        server.writer.change_revision_props(Revnum(1), &mut set).unwrap();
+    };
+    let property = requests_of(&counted, || change("blue"));
+    assert_eq!(property, Requests { reads: 1, gets: 1, claims: 1, ..Requests::default() });
+    server.fs.pack(&PackOptions::default(), &CancelToken::default(), &mut |_| Ok(())).unwrap();
+    change("green");
+    let packed = requests_of(&counted, || change("red"));
+    // The object with the properties of the shard is written anew: begun, written, ended.
+    assert!(packed.reads == 1 && packed.claims == 1 && packed.puts <= 3, "{packed:?}");
 }
