@@ -2,6 +2,7 @@
 //!
 //! - [`BlockCache`]: reads ranges of objects, of which it asks the store what it does not have;
 //! - [`block`]: the bytes of a block's file, `docs/formats/block-cache.md`;
+//! - [`shared()`]: the one of a program;
 //! - its folder is bounded in size, and may be deleted at any moment, whole or in part, while it is in use.
 //!
 //! Invariant: what is read is what the store has: objects are never changed, and no block is believed that its sum does not
@@ -14,9 +15,11 @@ mod error;
 mod evict;
 mod flights;
 mod recent;
+mod shared;
 #[cfg(test)]
 mod tests;
 
 pub use cache::BlockCache;
 pub use disk::Counts;
 pub use error::{Error, Result};
+pub use shared::{set_shared, shared};

@@ -15,10 +15,7 @@ mod linux {
 
     /// Whether the process was started with a signal ignored.
     pub(crate) fn is_ignored(signal: i32) -> bool {
-        let status = std::fs::read_to_string("/proc/self/status");
-        let mut lines = status.iter().flat_map(|status| status.lines());
-        let mask = lines.find_map(|line| line.strip_prefix("SigIgn:"));
-        let mask = mask.and_then(|m| u64::from_str_radix(m.trim(), 16).ok()).unwrap_or(0);
+        let mask = sapwood_wc::platform::status_number("SigIgn", 16).unwrap_or(0);
         let bit = u32::try_from(signal).ok().and_then(|s| 1u64.checked_shl(s.minus(1)));
         bit.is_some_and(|bit| mask & bit != 0)
     }

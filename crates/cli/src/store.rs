@@ -57,6 +57,8 @@ folder that holds objects in place of a bucket.
   create ADDRESS FOLDER   make an empty repository in a store, and its FOLDER on this machine
   attach ADDRESS FOLDER   make a FOLDER on this machine for a repository that is in a store: what
                           programs of Sapwood take as the repository, also several machines at a time
+  push FOLDER             bring what was changed in such a FOLDER (hooks, configuration) to the store,
+                          from where all its folders get it
   verify ADDRESS          read its whole log, its checkpoints, and all that the log names
   info ADDRESS            say what it has
   sweep ADDRESS           remove what writers left that were stopped: objects that its log does not
@@ -75,7 +77,7 @@ AWS_CA_BUNDLE, AWS_VIRTUAL_HOSTED_STYLE_REQUEST (true or false), AWS_PROFILE wit
 
 static TOOL: Tool = Tool {
     name: "sapwood store",
-    arguments: "import|export|create|attach|verify|info|sweep ...",
+    arguments: "import|export|create|attach|push|verify|info|sweep ...",
     options: OPTIONS,
     text: TEXT,
     run: store,
@@ -120,6 +122,13 @@ fn store(options: &Options, arguments: Vec<String>, out: &mut Output) -> SvnResu
             let opened = Opened::at(address)?;
             folders::attach(address, Path::new(folder))?;
             (opened, String::new())
+        }
+        ["push", folder] => {
+            let pushed = folders::push(folder)?;
+            if !options.has(name::QUIET) {
+                pushed.iter().try_for_each(|path| out.text(&format!("{path}\n")))?;
+            }
+            return Ok(ExitCode::SUCCESS);
         }
         ["verify", address] => {
             let opened = Opened::at(address)?;

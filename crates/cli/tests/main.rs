@@ -80,6 +80,7 @@ mod signals;
 mod soak;
 mod status_page;
 mod store;
+mod stored;
 mod svn_accounts;
 mod svn_compare;
 mod svnadmin;

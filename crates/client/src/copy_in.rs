@@ -18,9 +18,10 @@ use crate::checkout::{Checkout, Form, checkout_to};
 use crate::context::Context;
 use crate::copy_foreign::copy_foreign_dir;
 use crate::copy_local::{check_target, set};
-use crate::copy_out::inherited_mergeinfo;
 use crate::copy_urls::Source;
 use crate::externals;
+use crate::mergeinfo::place::visit;
+use crate::mergeinfo::remote::inherited_here;
 use crate::open::locate;
 use crate::pin::pin_remote;
 use crate::revision::Revision;
@@ -125,7 +126,8 @@ fn copy_one(ctx: &Context, pair: &Pair, how: How) -> SvnResult<()> {
         }
         externals::handle(ctx, wc, relpath, Depth::Infinity, &root, &mut None)?;
     }
-    let mut mergeinfo = inherited_mergeinfo(session.as_ref(), url, *revision)?;
+    let mut mergeinfo =
+        visit(session.as_ref(), url, || inherited_here(session.as_ref(), *revision))?;
     let props = wc.require_view(relpath)?.props()?;
     if let Some(value) = props.get(names::MERGEINFO) {
         let mut all = Mergeinfo::parse(value)?;

@@ -5,13 +5,15 @@ use sapwood_core::mergeinfo::Mergeinfo;
 use sapwood_core::paths::{RelPath, Url, UrlBuf};
 use sapwood_core::props::names;
 use sapwood_core::{Depth, ErrorCode, NodeKind, PropList, SvnError, SvnResult};
-use sapwood_ra::{CommitRequest, Inherit, MergeinfoRequest, Session};
+use sapwood_ra::{CommitRequest, Session};
 use sapwood_wc::WorkingCopy;
 use sapwood_wc::commit::{Changes, CopyTo, Harvest, HarvestOptions, Item};
 
 use crate::commit::{Drive, Extra, KindCheck, commit_item, condense, failed};
 use crate::commit_item::{CommitItem, ItemState};
 use crate::context::Context;
+use crate::mergeinfo::place::visit;
+use crate::mergeinfo::remote::inherited_here;
 use crate::pin::pin_local;
 use crate::target::name_of;
 use crate::url_commit::revision_props;
@@ -159,7 +161,7 @@ fn add_mergeinfo(session: &dyn Session, pair: &Pair, extra: &mut Extra) -> SvnRe
     if let Some(origin) = pair.node.origin()?
         && let Some(revision) = origin.revision
     {
-        mergeinfo = inherited_mergeinfo(session, &origin.url, revision)?;
+        mergeinfo = visit(session, &origin.url, || inherited_here(session, revision))?;
     }
     if let Some(value) = pair.node.props()?.get(names::MERGEINFO) {
         let own = Mergeinfo::parse(value)?;
@@ -174,28 +176,6 @@ fn add_mergeinfo(session: &dyn Session, pair: &Pair, extra: &mut Extra) -> SvnRe
         props.push((names::MERGEINFO.to_owned(), value));
     }
     Ok(())
-}
-
-/// The mergeinfo that a node of the repository has or inherits. The session ends where it was.
-pub(crate) fn inherited_mergeinfo(
-    session: &dyn Session,
-    url: &Url,
-    revision: sapwood_core::Revnum,
-) -> SvnResult<Option<Mergeinfo>> {
-    let before = session.url();
-    session.reparent(url)?;
-    let request = MergeinfoRequest {
-        paths: &[RelPath::ROOT],
-        revision: Some(revision),
-        inherit: Inherit::Inherited,
-        include_descendants: false,
-    };
-    let found = match session.mergeinfo(&request) {
-        Err(error) if error.is_unsupported() => Vec::new(),
-        other => other?,
-    };
-    session.reparent(&before)?;
-    Ok(found.into_iter().next().map(|(_, info)| info))
 }
 
 /// The pinned externals of a copy.

@@ -2,10 +2,11 @@
 
 use sapwood_core::paths::{RelPath, RelPathBuf, Url, UrlBuf};
 use sapwood_core::{ErrorCode, NodeKind, PropList, Revnum, SvnError, SvnResult};
-use sapwood_ra::{Inherit, MergeinfoRequest, Session};
+use sapwood_ra::Session;
 
 use crate::commit_item::{CommitItem, ItemState};
 use crate::context::Context;
+use crate::mergeinfo::remote::inherited_here;
 use crate::open::{move_to, number_of};
 use crate::pin::pin_remote;
 use crate::revision::Revision;
@@ -161,17 +162,7 @@ fn resolve(session: &dyn Session, root: &Url, source: &Source, to: &Url) -> SvnR
     let wanted = source.revision.or(peg_spec);
     let revision = if wanted == peg_spec { peg } else { number_of(session, wanted)? };
     move_to(session, peg, revision)?;
-    let request = MergeinfoRequest {
-        paths: &[RelPath::ROOT],
-        revision: Some(revision),
-        inherit: Inherit::Inherited,
-        include_descendants: false,
-    };
-    let found = match session.mergeinfo(&request) {
-        Err(error) if error.is_unsupported() => Vec::new(),
-        other => other?,
-    };
-    let mergeinfo = found.into_iter().next().map(|(_, info)| info.to_value());
+    let mergeinfo = inherited_here(session, revision)?.map(|info| info.to_value());
     let from = session.url();
     Ok(Pair { from, revision, mergeinfo, to: to.to_owned(), resurrection: false })
 }

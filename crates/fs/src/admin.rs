@@ -7,7 +7,7 @@ use sapwood_core::{CancelToken, Revnum};
 
 use crate::backend::Admin;
 use crate::error::Result;
-use crate::filesystem::Filesystem;
+use crate::filesystem::{Filesystem, other_engine};
 use crate::locks;
 use crate::of::each;
 
@@ -17,6 +17,17 @@ use crate::of::each;
 /// E200011 when there is something in the folder; those of the store and the system.
 pub fn attach(root: &Path, address: &str) -> Result<()> {
     Ok(sapwood_fsfs::stored_folder::attach(root, address)?)
+}
+
+/// Brings what was changed in the folder of a repository that is in a store (hooks, configuration) to the store: the paths.
+///
+/// # Errors
+/// E200007 where it is in none; those of the store and the system.
+pub fn push_files(fs: &Filesystem) -> Result<Vec<String>> {
+    match fs.fsfs() {
+        Some(fs) => Ok(fs.push_files()?),
+        None => Err(other_engine()),
+    }
 }
 
 /// Making a filesystem.

@@ -1,4 +1,4 @@
-//! Many revisions one after the other: see [`crate::txn::Bulk`].
+//! Many revisions one after the other: see [`Bulk`].
 
 use std::sync::Arc;
 
@@ -8,7 +8,8 @@ use crate::backend;
 use crate::error::{Error, Result};
 use crate::filesystem::other_engine;
 use crate::of::{both, each, of};
-use crate::txn::{Txn, Writer};
+use crate::transaction::Txn;
+use crate::writer::Writer;
 
 /// Makes many revisions one after the other, each of which need not be durable before the next.
 #[derive(Debug)]
@@ -28,7 +29,7 @@ impl Bulk {
     /// Begins the next transaction.
     pub fn begin(&self) -> Result<Txn> {
         let of = each!(&self.of, bulk, wrap => wrap(backend::Bulk::begin(bulk)?));
-        Ok(self.writer.txn(of))
+        Ok(Txn::of(&self.writer, of))
     }
 
     /// What went wrong in another thread.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use sapwood_core::{NodeKind, Revnum};
-use sapwood_fs_common::history::Nodes as _;
+use sapwood_fs_common::history::Nodes;
 
 use crate::backend;
 use crate::of::{Of, OfId, both, each, of};
@@ -23,6 +23,34 @@ impl NodeId {
             Of::Memory(id) => crate::memory::Filesystem::revision(id),
         }
     }
+}
+
+/// An engine's own ids.
+pub(crate) trait OwnId: Nodes {
+    /// The id, if it is of this engine.
+    fn own(id: &NodeId) -> Option<Self::Id>;
+}
+
+macro_rules! own_id {
+    ($engine:ty, $of:ident) => {
+        impl OwnId for $engine {
+            fn own(id: &NodeId) -> Option<Self::Id> {
+                match id.0 {
+                    Of::$of(id) => Some(id),
+                    _ => None,
+                }
+            }
+        }
+    };
+}
+own_id!(sapwood_fsfs::Filesystem, Fsfs);
+own_id!(sapwood_fsx::Filesystem, Fsx);
+#[cfg(feature = "memory")]
+own_id!(crate::memory::Filesystem, Memory);
+
+/// Those of some ids that are of the engine of a filesystem.
+pub(crate) fn own_ids<F: OwnId>(_: &F, ids: &[NodeId]) -> impl Iterator<Item = F::Id> {
+    ids.iter().filter_map(F::own)
 }
 
 /// The form in which `svnlook` shows it, which is the engine's own.

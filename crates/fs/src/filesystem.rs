@@ -5,20 +5,16 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use sapwood_core::paths::SharedFsPath;
 use sapwood_core::{CancelToken, Depth, ErrorCode, FsPath, Lock, PropList, Revnum, SvnError};
 use sapwood_delta::Version;
 use sapwood_fs_common::leftovers::Leftovers;
 use sapwood_store::{Caches, LocalStorage, Storage, WriteStorage};
 
 use crate::backend::Backend;
-use crate::directory::{Directory, NodeId};
+use crate::directory::Directory;
 use crate::engine::Engine;
 use crate::error::{Error, Result};
-use crate::node::Node;
 use crate::of::{Of, both, each, of};
-use crate::revprops::RevpropsSnapshot;
-use crate::root::Root;
 use crate::{ChangedPaths, FormatInfo, Leftover, OpenOptions};
 
 /// One opened `db` folder. Clones share everything.
@@ -188,42 +184,6 @@ impl Filesystem {
     /// The paths a revision changed, folded: one entry a path.
     pub fn changed_paths(&self, revision: Revnum) -> Result<Arc<ChangedPaths>> {
         each!(&self.0, fs => Backend::changed_paths(fs, revision))
-    }
-
-    /// The tree of a revision; E160006 when there is no such revision.
-    pub fn revision_root(&self, revision: Revnum) -> Result<Root> {
-        let of = each!(&self.0, fs, wrap => wrap(Backend::revision_root(fs, revision)?));
-        Ok(Root { fs: self.clone(), of })
-    }
-
-    /// The tree of a transaction; E160007 when there is none of that name.
-    pub fn txn_root(&self, name: &str) -> Result<Root> {
-        let of = each!(&self.0, fs, wrap => wrap(Backend::txn_root(fs, name)?));
-        Ok(Root { fs: self.clone(), of })
-    }
-
-    /// The node-revision `id`, which `path` leads to in the revision that made it.
-    pub fn node_at(&self, path: &SharedFsPath, id: &NodeId) -> Result<Node> {
-        both!(&self.0, &id.0, (fs, id), wrap => {
-            Ok(Node(wrap(Backend::node_at(fs, path, id)?)))
-        }, else Err(other_engine()))
-    }
-
-    /// The youngest revision whose date is not after `date` (microseconds since 1970), by the
-    /// reference's binary search over `svn:date`.
-    pub fn dated_revision(&self, date: i64) -> Result<Revnum> {
-        crate::revprops::dated_revision(self, date)
-    }
-
-    /// A reader of revision properties for one request.
-    #[must_use]
-    pub fn revprops_snapshot(&self) -> RevpropsSnapshot {
-        RevpropsSnapshot::new(self)
-    }
-
-    /// The properties of a revision, as they are now (a change by another program is seen).
-    pub fn revprops(&self, revision: Revnum) -> Result<Arc<PropList>> {
-        self.revprops_snapshot().get(revision)
     }
 
     /// The lock on `path`, if there is one that has not expired.

@@ -21,6 +21,7 @@
 pub mod admin;
 mod backend;
 mod bulk;
+mod callbacks;
 mod changes;
 mod contents;
 mod deletion;
@@ -42,8 +43,21 @@ pub mod read_ahead;
 mod revprops;
 mod root;
 mod roots;
-pub mod txn;
+mod transaction;
 mod writer;
+
+pub mod txn {
+    //! Changing a tree, and making a revision of it.
+    pub use sapwood_fsfs::txn::{
+        DeltaAhead, KnownText, NewRevision, WriteConfig, WriteOptions, flags,
+    };
+    pub use sapwood_txn_rules::Touch;
+
+    pub use crate::bulk::Bulk;
+    pub use crate::callbacks::ChangeProps;
+    pub use crate::transaction::Txn;
+    pub use crate::writer::Writer;
+}
 
 #[doc(hidden)]
 pub mod log_blocks {
@@ -51,6 +65,7 @@ pub mod log_blocks {
     pub use sapwood_fsfs::log_blocks::*;
 }
 
+pub use callbacks::ReadProps;
 pub use contents::{Contents, ContentsDelta};
 pub use directory::{DirEntry, Directory, NodeId};
 pub use engine::Engine;
@@ -62,7 +77,7 @@ pub use locks::{LockOptions, LockOutcome, LockTarget, UnlockTarget};
 pub use node::{Children, Node};
 pub use of_history::HistoryValue;
 pub use revprops::{DateAuthor, RevpropsSnapshot};
-pub use root::{History, ReadProps, Root};
+pub use root::{History, Root};
 pub use roots::Roots;
 pub use sapwood_fs_common::changes::{ChangeKind, ChangedPath, ChangedPaths};
 pub use sapwood_fsfs::{

@@ -7,7 +7,7 @@ use sapwood_core::{CancelToken, FsPath, Md5, NodeKind, PropList, Revnum, Sha1, S
 use sapwood_delta::Version;
 
 use crate::Relation;
-use crate::backend;
+use crate::backend::{self, Backend};
 use crate::contents::{Contents, ContentsDelta};
 use crate::directory::{DirEntry, Directory, NodeId};
 use crate::error::Result;
@@ -17,6 +17,16 @@ use crate::of::{Of, both, each, of};
 /// One file or directory of a [`crate::Root`], with the path it was reached by.
 #[derive(Clone, Debug)]
 pub struct Node(pub(crate) of!(Node));
+
+#[allow(clippy::missing_errors_doc)]
+impl Filesystem {
+    /// The node-revision `id`, which `path` leads to in the revision that made it.
+    pub fn node_at(&self, path: &SharedFsPath, id: &NodeId) -> Result<Node> {
+        both!(&self.0, &id.0, (fs, id), wrap => {
+            Ok(Node(wrap(Backend::node_at(fs, path, id)?)))
+        }, else Err(other_engine()))
+    }
+}
 
 #[allow(clippy::missing_errors_doc)]
 impl Node {

@@ -9,7 +9,7 @@ pub use sapwood_fsfs::read_ahead::{BATCH, LogNeeds, NodesWanted};
 
 use crate::SpanEncoder;
 use crate::backend::Backend;
-use crate::directory::NodeId;
+use crate::directory::{NodeId, own_ids};
 use crate::filesystem::Filesystem;
 use crate::of::{both, each};
 use crate::revprops::RevpropsSnapshot;
@@ -124,9 +124,11 @@ impl Filesystem {
         revprops: Option<&mut RevpropsSnapshot>,
     ) {
         match revprops {
-            None => each!(&self.0, fs => Backend::will_need_nodes(fs, ids, wanted, None)),
+            None => each!(&self.0, fs => {
+                Backend::will_need_nodes(fs, &mut own_ids(fs, ids), wanted, None);
+            }),
             Some(revprops) => both!(&self.0, &mut revprops.of, (fs, revprops) => {
-                Backend::will_need_nodes(fs, ids, wanted, Some(revprops));
+                Backend::will_need_nodes(fs, &mut own_ids(fs, ids), wanted, Some(revprops));
             }, else ()),
         }
     }

@@ -10,8 +10,8 @@ use crate::backend::{self, Backend};
 use crate::error::{Error, Result};
 use crate::filesystem::Filesystem;
 use crate::of::{each, of};
-use crate::read_ahead::LogNeeds;
 use crate::{EncodedEntries, LogSpan, SpanEncoder};
+use sapwood_fsfs::read_ahead::LogNeeds;
 
 /// Reads revision properties for one request: what another program changes meanwhile may be seen or not. Make a new one for each
 /// request; never keep one for long.
@@ -19,6 +19,26 @@ use crate::{EncodedEntries, LogSpan, SpanEncoder};
 pub struct RevpropsSnapshot {
     fs: Filesystem,
     pub(crate) of: of!(Revprops),
+}
+
+#[allow(clippy::missing_errors_doc)]
+impl Filesystem {
+    /// The youngest revision whose date is not after `date` (microseconds since 1970), by the
+    /// reference's binary search over `svn:date`.
+    pub fn dated_revision(&self, date: i64) -> Result<Revnum> {
+        dated_revision(self, date)
+    }
+
+    /// A reader of revision properties for one request.
+    #[must_use]
+    pub fn revprops_snapshot(&self) -> RevpropsSnapshot {
+        RevpropsSnapshot::new(self)
+    }
+
+    /// The properties of a revision, as they are now (a change by another program is seen).
+    pub fn revprops(&self, revision: Revnum) -> Result<Arc<PropList>> {
+        self.revprops_snapshot().get(revision)
+    }
 }
 
 #[allow(clippy::missing_errors_doc)]

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use sapwood_core::paths::{FsPathBuf, SharedFsPath};
-use sapwood_core::{CancelToken, FsPath, NodeKind, PropList, Revnum};
+use sapwood_core::{CancelToken, FsPath, NodeKind, Revnum};
 
 use crate::ChangedPaths;
-use crate::backend;
+use crate::backend::{self, Backend};
+use crate::callbacks::ReadProps;
 use crate::directory::NodeId;
 use crate::error::Result;
 use crate::filesystem::Filesystem;
@@ -20,8 +21,20 @@ pub struct Root {
     pub(crate) of: of!(Root),
 }
 
-/// Reads the properties of a node that is shown.
-pub type ReadProps<'a> = &'a dyn Fn() -> Result<Arc<PropList>>;
+#[allow(clippy::missing_errors_doc)]
+impl Filesystem {
+    /// The tree of a revision; E160006 when there is no such revision.
+    pub fn revision_root(&self, revision: Revnum) -> Result<Root> {
+        let of = each!(&self.0, fs, wrap => wrap(Backend::revision_root(fs, revision)?));
+        Ok(Root { fs: self.clone(), of })
+    }
+
+    /// The tree of a transaction; E160007 when there is none of that name.
+    pub fn txn_root(&self, name: &str) -> Result<Root> {
+        let of = each!(&self.0, fs, wrap => wrap(Backend::txn_root(fs, name)?));
+        Ok(Root { fs: self.clone(), of })
+    }
+}
 
 #[allow(clippy::missing_errors_doc)]
 impl Root {

@@ -2,14 +2,15 @@
 
 use std::sync::Arc;
 
-use sapwood_core::{FsPath, Lock, PropList, Revnum, SvnError, SvnResult};
+use sapwood_core::{FsPath, Lock, Revnum, SvnError};
 
 use crate::backend::{self, Backend};
+use crate::callbacks::ChangeProps;
 use crate::error::Result;
 use crate::filesystem::Filesystem;
 use crate::locks::{LockOptions, LockOutcome, LockTarget, UnlockTarget};
 use crate::of::{each, of};
-use crate::txn::{DeltaAhead, Txn, WriteOptions};
+use sapwood_fsfs::txn::{DeltaAhead, WriteOptions};
 
 /// Writes to one filesystem.
 #[derive(Debug)]
@@ -17,9 +18,6 @@ pub struct Writer {
     fs: Filesystem,
     of: of!(Writer),
 }
-
-/// What makes the new properties of a revision out of those it has; `None` leaves them.
-pub type ChangeProps<'a> = dyn FnMut(&PropList) -> SvnResult<Option<PropList>> + 'a;
 
 #[allow(clippy::missing_errors_doc)]
 impl Writer {
@@ -46,24 +44,9 @@ impl Writer {
         ))
     }
 
-    /// Begins a transaction on a revision.
-    pub fn begin(self: &Arc<Self>, base: Revnum) -> Result<Txn> {
-        Ok(self.txn(each!(&self.of, writer, wrap => wrap(backend::Writer::begin(writer, base)?))))
-    }
-
-    /// Opens a transaction on disk; E160007 when there is none of that name.
-    pub fn open_txn(self: &Arc<Self>, name: &str) -> Result<Txn> {
-        Ok(self
-            .txn(each!(&self.of, writer, wrap => wrap(backend::Writer::open_txn(writer, name)?))))
-    }
-
     /// That of its engine.
     pub(crate) const fn engine(&self) -> &of!(Writer) {
         &self.of
-    }
-
-    pub(crate) fn txn(self: &Arc<Self>, of: of!(Txn)) -> Txn {
-        Txn { writer: Arc::clone(self), of }
     }
 
     /// Removes a transaction and all that belongs to it.

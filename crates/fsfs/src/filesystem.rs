@@ -306,6 +306,21 @@ impl Filesystem {
         self.fs.revisions.as_log().map(LogRevisions::address)
     }
 
+    /// Brings files beside revisions (hooks, configuration) that were changed in the folder to the store, and so to all servers: their
+    /// paths.
+    ///
+    /// # Errors
+    /// E200007 where the repository is in no store; those of the store and the system.
+    pub fn push_files(&self) -> Result<Vec<String>> {
+        match self.fs.revisions.as_log() {
+            Some(log) => log.push_files(),
+            None => Err(Error::new(
+                ErrorCode::UNSUPPORTED_FEATURE,
+                format!("'{}' belongs to no store", self.path().display()),
+            )),
+        }
+    }
+
     /// Refuses what is done to the files of the folder itself. `what` is the subcommand that does it.
     ///
     /// # Errors
@@ -413,6 +428,10 @@ impl SharedState {
 
     /// The youngest revision now.
     pub(crate) fn refresh_youngest(&self) -> Result<Revnum> {
+        // Before the lock: it waits for a commit of this process, which needs the lock.
+        if let Some(log) = self.revisions.as_log() {
+            log.refresh()?;
+        }
         let mut watched = self.current_file.lock();
         if let Some(bytes) = self.look(&mut watched, Object::Youngest)? {
             let current =

@@ -20,8 +20,8 @@ pub enum Error {
     #[error("'{0}' is no address of a store: s3://BUCKET/PREFIX and file:///FOLDER are")]
     NoAddress(Box<str>),
     /// A store that cannot be opened: why, with its address.
-    #[error("{0}")]
-    Open(String),
+    #[error("{}", .0.message())]
+    Open(SvnError),
     /// A request failed.
     #[error("Can't {what} '{key}' in the store '{store}': {reason}")]
     Failed {
@@ -120,7 +120,7 @@ impl From<Error> for SvnError {
             Error::InDoubt { .. } => ErrorCode::IO_WRITE_ERROR,
             Error::Missing { .. } => ErrorCode::FS_CORRUPT,
             Error::Cheats { .. } | Error::Forgets { .. } => ErrorCode::UNSUPPORTED_FEATURE,
-            Error::Open(_) => ErrorCode::BAD_CONFIG_VALUE,
+            Error::Open(error) => error.code(),
             Error::Random(_) => ErrorCode(0),
         };
         Self::new(code, error.to_string())

@@ -14,6 +14,7 @@ use crate::checkpoints::NewCheckpoint;
 use crate::digest::Digest;
 use crate::entry::{self, Found, Head, Item};
 use crate::error::{Error, Result};
+use crate::places::Place;
 use crate::state::{LOG, Location, State};
 
 /// How many entries are read at once.
@@ -260,12 +261,7 @@ impl RepositoryLog {
     /// # Errors
     /// Those of the store; [`Error::WrongData`].
     pub fn read(&self, location: &Location) -> Result<Vec<u8>> {
-        let place = self.state.place(location)?;
-        let bytes = self.store.get(&place.key, place.range)?;
-        match bytes.filter(|bytes| Digest::of(bytes) == location.digest) {
-            Some(bytes) => Ok(bytes),
-            None => read_location(&*self.store, location),
-        }
+        read_location(&*self.store, &self.state.place(location)?, location)
     }
 }
 
@@ -307,20 +303,21 @@ pub fn page(store: &dyn Store, first: u64) -> Result<(Vec<Vec<u8>>, bool)> {
     Ok((page, is_last))
 }
 
-/// Bytes that stand in an entry.
+/// Bytes that stand in an entry, from where they are read best, or from the entry itself.
 ///
 /// # Errors
 /// Those of the store; [`Error::WrongData`].
-pub fn read_location(store: &dyn Store, location: &Location) -> Result<Vec<u8>> {
+pub fn read_location(store: &dyn Store, place: &Place, location: &Location) -> Result<Vec<u8>> {
+    let is_right = |bytes: &Vec<u8>| Digest::of(bytes) == location.digest;
+    if let Some(bytes) = store.get(&place.key, place.range.clone())?.filter(is_right) {
+        return Ok(bytes);
+    }
     let key = Key::slot(&Key::new(LOG)?, location.slot)?;
     let at = len64(location.at);
     let bytes = store.get(&key, at..at.plus(len64(location.len)))?;
-    match bytes {
-        Some(bytes) if Digest::of(&bytes) == location.digest => Ok(bytes),
-        _ => Err(Error::WrongData {
-            store: sapwood_objects::Blobs::address(store).into(),
-            key: key.as_str().into(),
-            slot: location.slot,
-        }),
-    }
+    bytes.filter(is_right).ok_or_else(|| Error::WrongData {
+        store: sapwood_objects::Blobs::address(store).into(),
+        key: key.as_str().into(),
+        slot: location.slot,
+    })
 }

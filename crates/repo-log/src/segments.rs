@@ -137,6 +137,12 @@ impl WrittenSegments {
         self.items.len()
     }
 
+    /// The items that announce them.
+    #[must_use]
+    pub fn into_items(self) -> Vec<Item<'static>> {
+        self.items
+    }
+
     /// Whether the entries of the first are still in none.
     fn fits(&self, state: &State) -> bool {
         matches!(self.items.first(), Some(Item::Segment { first, .. }) if *first >= state.segmented)

@@ -6,7 +6,7 @@ use std::fs;
 use sapwood_core::CancelToken;
 use sapwood_core::paths::{RelPath, RelPathBuf};
 
-use crate::db::{Kind, Presence, depth_of, parent_of};
+use crate::db::{Db, Kind, Presence, depth_of, parent_of};
 use crate::error::{Error, Result};
 use crate::files;
 use crate::layout;
@@ -33,7 +33,7 @@ impl WorkingCopy {
     /// E155004 when another program has a lock that is not to be broken; E155009 when an item of the
     /// queue cannot be done; SQLite's.
     pub fn cleanup(&self, relpath: &RelPath, how: &Cleanup, cancel: &CancelToken) -> Result<()> {
-        let start = match self.lock_root(relpath)? {
+        let start = match lock_root(self.db(), relpath)? {
             Some(above) => above,
             None => relpath.to_owned(),
         };
@@ -54,20 +54,6 @@ impl WorkingCopy {
 
     fn obtain_for_cleanup(&self, relpath: &RelPath, steal: bool) -> Result<Lock> {
         if steal { self.steal_lock(relpath, -1) } else { self.lock(relpath, -1) }
-    }
-
-    /// The nearest directory at or above a path whose lock covers it.
-    fn lock_root(&self, relpath: &RelPath) -> Result<Option<RelPathBuf>> {
-        let mut at = Some(relpath);
-        while let Some(dir) = at {
-            if let Some(row) = self.db().wc_lock(dir)? {
-                let reach = depth_of(dir).saturating_add(row.levels);
-                let covers = row.levels < 0 || reach >= depth_of(relpath);
-                return Ok(covers.then_some(row.relpath));
-            }
-            at = parent_of(dir);
-        }
-        Ok(None)
     }
 
     fn empty_tmp(&self) -> Result<()> {
@@ -121,4 +107,18 @@ impl WorkingCopy {
         }
         Ok(())
     }
+}
+
+/// The nearest directory at or above a path whose lock covers it.
+fn lock_root(db: &Db, relpath: &RelPath) -> Result<Option<RelPathBuf>> {
+    let mut at = Some(relpath);
+    while let Some(dir) = at {
+        if let Some(row) = db.wc_lock(dir)? {
+            let reach = depth_of(dir).saturating_add(row.levels);
+            let covers = row.levels < 0 || reach >= depth_of(relpath);
+            return Ok(covers.then_some(row.relpath));
+        }
+        at = parent_of(dir);
+    }
+    Ok(None)
 }

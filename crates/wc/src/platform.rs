@@ -35,12 +35,19 @@ mod linux {
         Ok(())
     }
 
+    /// A number that `/proc/self/status` has of this process (proc(5)); `None` where it has none of the name.
+    #[must_use]
+    pub fn status_number(name: &str, radix: u32) -> Option<u64> {
+        let status = std::fs::read_to_string("/proc/self/status").ok()?;
+        let mut lines = status.lines();
+        let text = lines.find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))?;
+        u64::from_str_radix(text.trim(), radix).ok()
+    }
+
     /// The bits that new files lack.
     pub(crate) fn umask() -> u32 {
-        let status = std::fs::read_to_string("/proc/self/status");
-        let mut lines = status.iter().flat_map(|status| status.lines());
-        let word = lines.find_map(|line| line.strip_prefix("Umask:"));
-        word.and_then(|w| u32::from_str_radix(w.trim(), 8).ok()).unwrap_or(0o022)
+        let bits = status_number("Umask", 8).and_then(|bits| u32::try_from(bits).ok());
+        bits.unwrap_or(0o022)
     }
 }
 
@@ -79,6 +86,8 @@ mod portable {
     }
 }
 
+#[cfg(target_os = "linux")]
+pub use linux::status_number;
 #[cfg(target_os = "linux")]
 pub(crate) use linux::{FOLDER, read_names, umask};
 #[cfg(not(target_os = "linux"))]

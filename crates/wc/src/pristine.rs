@@ -96,6 +96,34 @@ impl NewPristine {
 }
 
 impl WorkingCopy {
+    /// Whether all pristine texts are kept.
+    #[must_use]
+    pub fn stores_pristines(&self) -> bool {
+        self.db().settings().store_pristine
+    }
+
+    /// Opens a text if the store has it.
+    pub(crate) fn stored_pristine(&self, sha1: &Sha1, marked: bool) -> Result<Option<File>> {
+        if self.stores_pristines() {
+            return self.open_pristine(sha1).map(Some);
+        }
+        if !marked {
+            return Ok(None);
+        }
+        let path = layout::pristine(self.root(), sha1);
+        match File::open(&path) {
+            Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(None),
+            other => other.map(Some).map_err(|e| Error::io(e, "Can't open file", &path)),
+        }
+    }
+
+    /// As [`WorkingCopy::stored_pristine`], by the text's row.
+    pub(crate) fn at_hand(&self, sha1: &Sha1) -> Result<Option<File>> {
+        let marked =
+            self.stores_pristines() || self.db().pristine(sha1)?.is_some_and(|row| row.hydrated);
+        self.stored_pristine(sha1, marked)
+    }
+
     /// Begins a text.
     ///
     /// # Errors

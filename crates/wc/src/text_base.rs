@@ -19,7 +19,7 @@ use rusqlite::params;
 use sapwood_core::paths::{RelPath, RelPathBuf, UrlBuf};
 use sapwood_core::{CancelToken, ErrorCode, Revnum, Sha1};
 
-use crate::db::{Paths, Sha1Column, below};
+use crate::db::{Db, Paths, Sha1Column, below};
 use crate::error::{Error, Result};
 use crate::layout;
 use crate::pristine::remove_file;
@@ -119,34 +119,6 @@ const NEEDED: &str = "SELECT n.checksum FROM textbase_refs r JOIN nodes n ON n.w
     n.local_relpath = r.local_relpath AND n.op_depth = r.op_depth WHERE n.checksum IS NOT NULL";
 
 impl WorkingCopy {
-    /// Whether all pristine texts are kept.
-    #[must_use]
-    pub fn stores_pristines(&self) -> bool {
-        self.db().settings().store_pristine
-    }
-
-    /// Opens a text if the store has it.
-    pub(crate) fn stored_pristine(&self, sha1: &Sha1, marked: bool) -> Result<Option<File>> {
-        if self.stores_pristines() {
-            return self.open_pristine(sha1).map(Some);
-        }
-        if !marked {
-            return Ok(None);
-        }
-        let path = layout::pristine(self.root(), sha1);
-        match File::open(&path) {
-            Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(None),
-            other => other.map(Some).map_err(|e| Error::io(e, "Can't open file", &path)),
-        }
-    }
-
-    /// As [`WorkingCopy::stored_pristine`], by the text's row.
-    pub(crate) fn at_hand(&self, sha1: &Sha1) -> Result<Option<File>> {
-        let marked =
-            self.stores_pristines() || self.db().pristine(sha1)?.is_some_and(|row| row.hydrated);
-        self.stored_pristine(sha1, marked)
-    }
-
     /// Opens the text base `sha1` of the node at `relpath`.
     ///
     /// # Errors
@@ -235,7 +207,7 @@ impl WorkingCopy {
         self.mark_needed(relpath, cancel)?;
         let mut missing = Vec::new();
         let mut seen = HashSet::new();
-        for layer in self.layers_below(relpath)?.into_iter().filter(|layer| layer.needed) {
+        for layer in layers_below(self.db(), relpath)?.into_iter().filter(|layer| layer.needed) {
             if !seen.insert(layer.sha1) {
                 continue;
             }
@@ -329,7 +301,7 @@ impl WorkingCopy {
     /// Writes down which layers of files need their text base.
     fn mark_needed(&self, relpath: &RelPath, cancel: &CancelToken) -> Result<()> {
         let mut changes: Vec<(Layer, bool)> = Vec::new();
-        for layer in self.layers_below(relpath)? {
+        for layer in layers_below(self.db(), relpath)? {
             if cancel.is_cancelled() {
                 return Err(Error::Cancelled);
             }
@@ -365,25 +337,25 @@ impl WorkingCopy {
         }
         self.view(&layer.relpath)?.map_or(Ok(false), |view| self.file_modified(&view))
     }
+}
 
-    fn layers_below(&self, relpath: &RelPath) -> Result<Vec<Layer>> {
-        let id = self.db().wc_id();
-        let mut found = Vec::new();
-        for (from, to) in ranges(relpath) {
-            found.extend(self.db().all(LAYERS, params![id, from, to], |row| {
-                Ok(Layer {
-                    relpath: row.relpath(0)?,
-                    op_depth: row.get(1)?,
-                    sha1: row.get::<_, Sha1Column>(2)?.0,
-                    needed: row.get(3)?,
-                    is_top: row.get(4)?,
-                    place: (row.get(5)?, row.relpath_if_any(6)?, row.get(7)?),
-                    recorded: (row.get(8)?, row.get(9)?),
-                })
-            })?);
-        }
-        Ok(found)
+fn layers_below(db: &Db, relpath: &RelPath) -> Result<Vec<Layer>> {
+    let id = db.wc_id();
+    let mut found = Vec::new();
+    for (from, to) in ranges(relpath) {
+        found.extend(db.all(LAYERS, params![id, from, to], |row| {
+            Ok(Layer {
+                relpath: row.relpath(0)?,
+                op_depth: row.get(1)?,
+                sha1: row.get::<_, Sha1Column>(2)?.0,
+                needed: row.get(3)?,
+                is_top: row.get(4)?,
+                place: (row.get(5)?, row.relpath_if_any(6)?, row.get(7)?),
+                recorded: (row.get(8)?, row.get(9)?),
+            })
+        })?);
     }
+    Ok(found)
 }
 
 /// The bounds of a path and of what is below it: names that only begin alike lie between.

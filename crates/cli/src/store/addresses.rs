@@ -6,7 +6,6 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use sapwood_core::SvnError;
 use sapwood_objects::{Error, Store, addresses};
 use sapwood_objects_s3::{Address, Connection};
 
@@ -21,14 +20,13 @@ pub(crate) fn register() {
 }
 
 fn open_s3(address: &str) -> sapwood_objects::Result<Arc<dyn Store>> {
-    let fail = |error: SvnError| Error::Open(error.message().to_owned());
-    let address = Address::parse(address).map_err(|e| fail(e.into()))?;
+    let address = Address::parse(address).map_err(|e| Error::Open(e.into()))?;
     let mut connections = CONNECTIONS.lock();
     if let Some(known) = connections.get(&address.bucket) {
         return Ok(known.store(&address));
     }
-    let settings = settings::settings().map_err(fail)?;
-    let connection = Connection::open(&address, &settings).map_err(|e| fail(e.into()))?;
+    let settings = settings::settings().map_err(Error::Open)?;
+    let connection = Connection::open(&address, &settings).map_err(|e| Error::Open(e.into()))?;
     let store = connection.store(&address);
     connections.insert(address.bucket, connection);
     Ok(store)

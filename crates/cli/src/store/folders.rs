@@ -9,6 +9,8 @@ use sapwood_repo_log::RepositoryLog;
 use sapwood_repo_transfer::import;
 use sapwood_repos::create::create_of;
 
+use crate::command::Options;
+
 /// Makes an empty repository in a store, and its folder on this machine.
 pub(crate) fn create(
     address: &str,
@@ -36,4 +38,10 @@ pub(crate) fn create(
 /// Makes the folder of a repository that is in a store.
 pub(crate) fn attach(address: &str, folder: &Path) -> SvnResult<()> {
     Ok(admin::attach(folder, address)?)
+}
+
+/// Brings what was changed in a repository's folder to its store: the paths.
+pub(crate) fn push(folder: &str) -> SvnResult<Vec<String>> {
+    let repository = crate::repo::open(&crate::repo::local_path(folder)?, &Options::default())?;
+    Ok(admin::push_files(repository.fs())?)
 }

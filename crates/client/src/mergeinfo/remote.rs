@@ -57,3 +57,24 @@ pub(super) fn catalog_if_known(
         other => other,
     }
 }
+
+/// The mergeinfo that the session's own location has or inherits; `None` also from servers that know nothing of it.
+///
+/// # Errors
+/// Those of the session.
+pub(crate) fn inherited_here(
+    session: &dyn Session,
+    revision: Revnum,
+) -> SvnResult<Option<Mergeinfo>> {
+    let request = MergeinfoRequest {
+        paths: &[RelPath::ROOT],
+        revision: Some(revision),
+        inherit: Inherit::Inherited,
+        include_descendants: false,
+    };
+    let found = match session.mergeinfo(&request) {
+        Err(error) if error.is_unsupported() => Vec::new(),
+        other => other?,
+    };
+    Ok(found.into_iter().next().map(|(_, info)| info))
+}

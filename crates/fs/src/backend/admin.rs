@@ -6,11 +6,11 @@ use sapwood_core::{CancelToken, Revnum};
 
 use super::Backend;
 use super::filesystem::not_supported;
-use crate::admin::hotcopy::HotcopyOptions;
-use crate::admin::maintenance::MaintenanceOptions;
-use crate::admin::pack::{PackNotice, PackOptions};
-use crate::admin::upgrade::UpgradeNotice;
 use crate::error::Result;
+use sapwood_fsfs::hotcopy::HotcopyOptions;
+use sapwood_fsfs::maintenance::MaintenanceOptions;
+use sapwood_fsfs::pack::{PackNotice, PackOptions};
+use sapwood_fsfs::upgrade::UpgradeNotice;
 
 /// What administrators do with a filesystem: all of it may be refused.
 pub(crate) trait Admin: Backend {

@@ -14,12 +14,11 @@ use sapwood_fsfs::read_ahead as hints;
 use sapwood_store::{Caches, WriteStorage};
 
 use super::{Bulk, Children, Contents, Directory, Node, Root, Txn, Writer};
-use crate::directory::NodeId;
 use crate::engine::Engine;
 use crate::error::{Error, Result};
-use crate::read_ahead::{LogNeeds, NodesWanted};
-use crate::txn::WriteOptions;
 use crate::{ChangedPaths, FormatInfo, LogSpan, SpanEncoder};
+use sapwood_fsfs::read_ahead::{LogNeeds, NodesWanted};
+use sapwood_fsfs::txn::WriteOptions;
 
 /// An opened filesystem. Clones share everything.
 pub(crate) trait Backend: Nodes<Id: Eq + Hash + Display> {
@@ -122,7 +121,7 @@ pub(crate) trait Backend: Nodes<Id: Eq + Hash + Display> {
 
     fn will_need_nodes(
         &self,
-        _ids: &[NodeId],
+        _ids: &mut dyn Iterator<Item = Self::Id>,
         _wanted: NodesWanted,
         _revprops: Option<&mut Self::Revprops>,
     ) {

@@ -17,19 +17,19 @@ use super::tree::{Entry, NodeOf};
 use super::{
     Admin, Backend, Bulk, Children, Contents, Directory, Node, Revprops, Root, Txn, Writer, common,
 };
-use crate::admin::hotcopy::HotcopyOptions;
-use crate::admin::maintenance::MaintenanceOptions;
-use crate::admin::pack::{PackNotice, PackOptions};
-use crate::admin::upgrade::UpgradeNotice;
-use crate::directory::NodeId;
+use crate::callbacks::ChangeProps;
+use crate::callbacks::ReadProps;
 use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::locks::{LockOptions, LockOutcome, LockTarget, UnlockTarget};
-use crate::of::Of;
-use crate::read_ahead::{LogNeeds, NodesWanted};
-use crate::root::ReadProps;
-use crate::txn::{ChangeProps, DeltaAhead, KnownText, NewRevision, Touch, WriteOptions};
 use crate::{ChangedPaths, FormatInfo, LogSpan, Relation, SpanEncoder};
+use sapwood_fsfs::hotcopy::HotcopyOptions;
+use sapwood_fsfs::maintenance::MaintenanceOptions;
+use sapwood_fsfs::pack::{PackNotice, PackOptions};
+use sapwood_fsfs::read_ahead::{LogNeeds, NodesWanted};
+use sapwood_fsfs::txn::{DeltaAhead, KnownText, NewRevision, WriteOptions};
+use sapwood_fsfs::upgrade::UpgradeNotice;
+use sapwood_txn_rules::Touch;
 
 type Fs = sapwood_fsfs::Filesystem;
 
@@ -111,15 +111,11 @@ impl Backend for Fs {
 
     fn will_need_nodes(
         &self,
-        ids: &[NodeId],
+        ids: &mut dyn Iterator<Item = Self::Id>,
         wanted: NodesWanted,
         revprops: Option<&mut Self::Revprops>,
     ) {
-        let of_fsfs = |id: &NodeId| match id.0 {
-            Of::Fsfs(id) => Some(id),
-            _ => None,
-        };
-        let ids: Vec<_> = ids.iter().filter_map(of_fsfs).collect();
+        let ids: Vec<_> = ids.collect();
         self.will_need_nodes(&ids, wanted, revprops);
     }
 

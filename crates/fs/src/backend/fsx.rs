@@ -16,15 +16,17 @@ use super::tree::{Entry, NodeOf};
 use super::{
     Admin, Backend, Bulk, Children, Contents, Directory, Node, Revprops, Root, Txn, Writer, common,
 };
-use crate::admin::hotcopy::HotcopyOptions;
-use crate::admin::maintenance::MaintenanceOptions;
-use crate::admin::pack::{PackNotice, PackOptions};
+use crate::callbacks::ChangeProps;
 use crate::changes;
 use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::locks::{LockOptions, LockOutcome, LockTarget, UnlockTarget};
-use crate::txn::{ChangeProps, KnownText, NewRevision, Touch, WriteOptions};
 use crate::{ChangedPaths, FormatInfo, Relation};
+use sapwood_fsfs::hotcopy::HotcopyOptions;
+use sapwood_fsfs::maintenance::MaintenanceOptions;
+use sapwood_fsfs::pack::{PackNotice, PackOptions};
+use sapwood_fsfs::txn::{KnownText, NewRevision, WriteOptions};
+use sapwood_txn_rules::Touch;
 
 type Fs = sapwood_fsx::Filesystem;
 

@@ -14,8 +14,8 @@ use sapwood_delta::Version;
 use sapwood_fs_common::history::{History, Nodes};
 
 use super::Backend;
+use crate::callbacks::ReadProps;
 use crate::error::{Error, Result};
-use crate::root::ReadProps;
 use crate::{ChangedPaths, Relation};
 
 /// The entries of a directory, sorted bytewise by name. Clones share them.

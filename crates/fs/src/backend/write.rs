@@ -8,9 +8,11 @@ use sapwood_delta::TextDelta;
 use sapwood_fs_common::one_prop::change_one;
 
 use super::Backend;
+use crate::callbacks::ChangeProps;
 use crate::error::{Error, Result};
 use crate::locks::{LockOptions, LockOutcome, LockTarget, UnlockTarget};
-use crate::txn::{ChangeProps, DeltaAhead, KnownText, NewRevision, Touch};
+use sapwood_fsfs::txn::{DeltaAhead, KnownText, NewRevision};
+use sapwood_txn_rules::Touch;
 
 /// Writes to one filesystem.
 pub(crate) trait Writer: Clone + Debug {

@@ -16,8 +16,8 @@ use super::{Filesystem, rules};
 use crate::backend::{Admin, Backend, Revprops};
 use crate::engine::Engine;
 use crate::error::{Error, Result};
-use crate::txn::WriteOptions;
 use crate::{ChangedPaths, FormatInfo};
+use sapwood_fsfs::txn::WriteOptions;
 
 impl Nodes for Filesystem {
     type Id = Id;

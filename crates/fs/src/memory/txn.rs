@@ -17,10 +17,11 @@ use super::rules::{ChangeList, Id, Maker, Memory, NodeRev, Source, Tree};
 use super::state::{Entries, Revision, State, Text, Value};
 use super::tree::Root;
 use crate::backend::{self, Backend as _, not_supported};
+use crate::callbacks::ChangeProps;
 use crate::error::{Error, Result};
 use crate::locks::{LockOptions, LockOutcome, LockTarget, UnlockTarget};
-use crate::txn::{ChangeProps, KnownText, NewRevision, flags};
 use crate::{ChangeKind, ChangedPath, ChangedPaths};
+use sapwood_fsfs::txn::{KnownText, NewRevision, flags};
 
 /// A transaction as others see it.
 #[derive(Debug)]

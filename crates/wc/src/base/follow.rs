@@ -6,7 +6,7 @@ use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::{Depth, NodeKind};
 
 use crate::conflict::{Action, Conflict, Location, Operation, Reason, TreeConflict};
-use crate::db::{Kind, NodeRow, Presence, depth_of};
+use crate::db::{Db, Kind, NodeRow, Presence, depth_of};
 use crate::error::Result;
 use crate::root::WorkingCopy;
 use crate::view::operation_root;
@@ -59,7 +59,7 @@ impl WorkingCopy {
         depth: Depth,
         conflicts: &mut Vec<(RelPathBuf, Option<NodeKind>)>,
     ) -> Result<()> {
-        for pair in self.moves_out_of(relpath, op_depth)? {
+        for pair in moves_out_of(self.db(), relpath, op_depth)? {
             let Some(rest) = pair.source.below(relpath) else { continue };
             let near = rest.is_empty() || depth == Depth::Infinity;
             let source_depth = match depth {
@@ -68,10 +68,10 @@ impl WorkingCopy {
                 Depth::Files | Depth::Immediates if depth_of(rest) <= 1 => Depth::Empty,
                 _ => continue,
             };
-            if self.has_layer_between(relpath, op_depth, pair.deletion_depth)? {
+            if has_layer_between(self.db(), relpath, op_depth, pair.deletion_depth)? {
                 continue;
             }
-            let complete = op_depth > 0 || self.is_deep_enough(&pair.source, source_depth)?;
+            let complete = op_depth > 0 || is_deep_enough(self.db(), &pair.source, source_depth)?;
             let root = operation_root(&pair.source, pair.deletion_depth).to_owned();
             if !complete || !self.owns_lock(&pair.target) {
                 self.mark_moved_conflict(&pair.source, op_depth, &root, &pair.target, conflicts)?;
@@ -84,55 +84,6 @@ impl WorkingCopy {
             self.follow(&pair.target, depth_of(&pair.target), depth, conflicts)?;
         }
         Ok(())
-    }
-
-    fn moves_out_of(&self, relpath: &RelPath, op_depth: i64) -> Result<Vec<Pair>> {
-        // Most working copies have no moves at all: one query of their index.
-        let any = self.db().first(
-            "SELECT 1 FROM nodes WHERE wc_id = ?1 AND moved_to IS NOT NULL LIMIT 1",
-            [self.db().wc_id()],
-            |_| Ok(()),
-        )?;
-        if any.is_none() {
-            return Ok(Vec::new());
-        }
-        let sources = self.db().moved_sources_below(relpath, op_depth)?;
-        let mut pairs = Vec::new();
-        for source in sources {
-            let Some(row) = self.db().node(&source.relpath, op_depth)? else { continue };
-            pairs.push(Pair {
-                source: source.relpath,
-                target: source.moved_to,
-                deletion_depth: source.op_depth,
-                kind: row.kind,
-            });
-        }
-        Ok(pairs)
-    }
-
-    fn has_layer_between(&self, relpath: &RelPath, above: i64, below: i64) -> Result<bool> {
-        let layers = self.db().layers(relpath)?;
-        Ok(layers.iter().any(|row| row.op_depth > above && row.op_depth < below))
-    }
-
-    /// Whether an update of a depth included all nodes that BASE has there.
-    fn is_deep_enough(&self, relpath: &RelPath, depth: Depth) -> Result<bool> {
-        if depth == Depth::Infinity {
-            return Ok(true);
-        }
-        let children = self.db().children_at(relpath, 0)?;
-        Ok(match depth {
-            Depth::Files => children.iter().all(|row| row.kind != Kind::Dir),
-            Depth::Immediates => {
-                for child in &children {
-                    if !self.db().children_at(&child.relpath, 0)?.is_empty() {
-                        return Ok(false);
-                    }
-                }
-                true
-            }
-            _ => children.is_empty(),
-        })
     }
 
     /// Records that what was moved away has been edited.
@@ -159,8 +110,10 @@ impl WorkingCopy {
         }
         let rest = source.rest_below(deletion)?;
         conflict.operation = Some(Operation::Update);
-        conflict.locations =
-            vec![Some(self.location(&old, RelPath::ROOT)?), Some(self.location(&new, rest)?)];
+        conflict.locations = vec![
+            Some(location(self.db(), &old, RelPath::ROOT)?),
+            Some(location(self.db(), &new, rest)?),
+        ];
         conflict.tree = Some(TreeConflict {
             reason: Reason::MovedAway,
             action: Action::Edit,
@@ -170,20 +123,6 @@ impl WorkingCopy {
         self.db().mark_conflict(source, &conflict.write())?;
         conflicts.push((source.to_owned(), new.kind.node_kind()));
         Ok(())
-    }
-
-    fn location(&self, row: &NodeRow, rest: &RelPath) -> Result<Location> {
-        let repos = match row.repos_id {
-            Some(id) => Some(self.db().repository(id)?),
-            None => None,
-        };
-        Ok(Location {
-            root: repos.as_ref().map_or(String::new(), |r| r.root.to_string()),
-            uuid: repos.map(|r| r.uuid),
-            relpath: row.repos_path.as_deref().unwrap_or(RelPath::ROOT).join(rest),
-            revision: row.revision,
-            kind: row.kind.node_kind(),
-        })
     }
 
     /// Brings the rows of a move's destination to those of its source.
@@ -230,28 +169,6 @@ impl WorkingCopy {
         Ok(())
     }
 
-    /// Removes what is recorded of a path whose layer was removed, unless the user sees a higher
-    /// layer. The conflict of a node that is deleted there stays.
-    fn clear_unshadowed(&self, relpath: &RelPath, op_depth: i64) -> Result<()> {
-        let db = self.db();
-        let above: Vec<Presence> = db
-            .layers(relpath)?
-            .into_iter()
-            .filter(|row| row.op_depth > op_depth)
-            .map(|row| row.presence)
-            .collect();
-        match above.as_slice() {
-            [] => db.remove_actual(relpath).map(|_| ()),
-            [Presence::BaseDeleted] => {
-                let Some(mut actual) = db.actual(relpath)? else { return Ok(()) };
-                actual.properties = None;
-                actual.changelist = None;
-                db.put_actual(&actual)
-            }
-            _ => Ok(()),
-        }
-    }
-
     /// Removes a row of a move's destination that its source does not have any more.
     fn drop_moved(&self, row: &NodeRow) -> Result<()> {
         let db = self.db();
@@ -263,7 +180,91 @@ impl WorkingCopy {
         } else {
             db.remove_node(&row.relpath, row.op_depth)?;
         }
-        self.clear_unshadowed(&row.relpath, row.op_depth)?;
+        clear_unshadowed(self.db(), &row.relpath, row.op_depth)?;
         db.retract_parent_delete(&row.relpath, row.op_depth)
+    }
+}
+
+fn moves_out_of(db: &Db, relpath: &RelPath, op_depth: i64) -> Result<Vec<Pair>> {
+    // Most working copies have no moves at all: one query of their index.
+    let any = db.first(
+        "SELECT 1 FROM nodes WHERE wc_id = ?1 AND moved_to IS NOT NULL LIMIT 1",
+        [db.wc_id()],
+        |_| Ok(()),
+    )?;
+    if any.is_none() {
+        return Ok(Vec::new());
+    }
+    let sources = db.moved_sources_below(relpath, op_depth)?;
+    let mut pairs = Vec::new();
+    for source in sources {
+        let Some(row) = db.node(&source.relpath, op_depth)? else { continue };
+        pairs.push(Pair {
+            source: source.relpath,
+            target: source.moved_to,
+            deletion_depth: source.op_depth,
+            kind: row.kind,
+        });
+    }
+    Ok(pairs)
+}
+
+fn has_layer_between(db: &Db, relpath: &RelPath, above: i64, below: i64) -> Result<bool> {
+    let layers = db.layers(relpath)?;
+    Ok(layers.iter().any(|row| row.op_depth > above && row.op_depth < below))
+}
+
+/// Whether an update of a depth included all nodes that BASE has there.
+fn is_deep_enough(db: &Db, relpath: &RelPath, depth: Depth) -> Result<bool> {
+    if depth == Depth::Infinity {
+        return Ok(true);
+    }
+    let children = db.children_at(relpath, 0)?;
+    Ok(match depth {
+        Depth::Files => children.iter().all(|row| row.kind != Kind::Dir),
+        Depth::Immediates => {
+            for child in &children {
+                if !db.children_at(&child.relpath, 0)?.is_empty() {
+                    return Ok(false);
+                }
+            }
+            true
+        }
+        _ => children.is_empty(),
+    })
+}
+
+fn location(db: &Db, row: &NodeRow, rest: &RelPath) -> Result<Location> {
+    let repos = match row.repos_id {
+        Some(id) => Some(db.repository(id)?),
+        None => None,
+    };
+    Ok(Location {
+        root: repos.as_ref().map_or(String::new(), |r| r.root.to_string()),
+        uuid: repos.map(|r| r.uuid),
+        relpath: row.repos_path.as_deref().unwrap_or(RelPath::ROOT).join(rest),
+        revision: row.revision,
+        kind: row.kind.node_kind(),
+    })
+}
+
+/// Removes what is recorded of a path whose layer was removed, unless the user sees a higher
+/// layer. The conflict of a node that is deleted there stays.
+fn clear_unshadowed(db: &Db, relpath: &RelPath, op_depth: i64) -> Result<()> {
+    let above: Vec<Presence> = db
+        .layers(relpath)?
+        .into_iter()
+        .filter(|row| row.op_depth > op_depth)
+        .map(|row| row.presence)
+        .collect();
+    match above.as_slice() {
+        [] => db.remove_actual(relpath).map(|_| ()),
+        [Presence::BaseDeleted] => {
+            let Some(mut actual) = db.actual(relpath)? else { return Ok(()) };
+            actual.properties = None;
+            actual.changelist = None;
+            db.put_actual(&actual)
+        }
+        _ => Ok(()),
     }
 }

@@ -11,7 +11,7 @@ use sapwood_core::{CancelToken, Depth, ErrorCode, NodeKind, PropList, path};
 
 use super::Notifier;
 use crate::autoprops::{self, AutoProps};
-use crate::db::{Kind, NodeRow, Presence, depth_of, parent_of};
+use crate::db::{Db, Kind, NodeRow, Presence, depth_of, parent_of};
 use crate::error::{Error, Result};
 use crate::gather::Gathered;
 use crate::ignore::Patterns;
@@ -319,7 +319,7 @@ impl WorkingCopy {
         }
         let sync = kind == NodeKind::File && rules::sets_flags(&kept);
         self.db().write(|db| {
-            self.insert_addition(relpath, kind.into())?;
+            insert_addition(self.db(), relpath, kind.into())?;
             if !kept.is_empty() {
                 db.set_actual_props(relpath, Some(&kept))?;
             }
@@ -337,26 +337,6 @@ impl WorkingCopy {
             ..Notify::new(Action::Add, &shown)
         };
         notify(&value);
-        Ok(())
-    }
-
-    /// The row of an addition without history, inside a transaction.
-    fn insert_addition(&self, relpath: &RelPath, kind: Kind) -> Result<()> {
-        let db = self.db();
-        let op_depth = depth_of(relpath);
-        let mut row = NodeRow::new(relpath, op_depth, Presence::Normal, kind);
-        row.moved_to = db.node(relpath, op_depth)?.and_then(|old| old.moved_to);
-        row.changed_date = Some(sapwood_core::date::Timestamp(0));
-        if kind == Kind::Dir {
-            row.depth = Some(Depth::Infinity);
-        }
-        db.put_node(&row)?;
-        if kind == Kind::Dir
-            && let Some(mut actual) = db.actual(relpath)?
-        {
-            actual.changelist = None;
-            db.put_actual(&actual)?;
-        }
         Ok(())
     }
 
@@ -419,6 +399,25 @@ impl WorkingCopy {
         }
         Ok(())
     }
+}
+
+/// The row of an addition without history, inside a transaction.
+fn insert_addition(db: &Db, relpath: &RelPath, kind: Kind) -> Result<()> {
+    let op_depth = depth_of(relpath);
+    let mut row = NodeRow::new(relpath, op_depth, Presence::Normal, kind);
+    row.moved_to = db.node(relpath, op_depth)?.and_then(|old| old.moved_to);
+    row.changed_date = Some(sapwood_core::date::Timestamp(0));
+    if kind == Kind::Dir {
+        row.depth = Some(Depth::Infinity);
+    }
+    db.put_node(&row)?;
+    if kind == Kind::Dir
+        && let Some(mut actual) = db.actual(relpath)?
+    {
+        actual.changelist = None;
+        db.put_actual(&actual)?;
+    }
+    Ok(())
 }
 
 fn in_conflict(shown: &std::path::Display<'_>) -> Error {

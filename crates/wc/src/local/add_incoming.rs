@@ -13,7 +13,9 @@ use sapwood_core::notify::{Action as NotifyAction, State};
 use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::{CancelToken, NodeKind, PropList};
 
+use super::move_update::layer_of;
 use super::move_update::{Layer, Saying, notify_state};
+use super::resolve::forget_conflict;
 use super::{Notifier, subtree};
 use crate::conflict::{
     Action, Conflict, Operation, PropChange, PropState, Reason, TextMerge, TextOutcome,
@@ -56,7 +58,7 @@ impl WorkingCopy {
                  local_relpath < ?4)) AND op_depth = ?5",
                 params![db.wc_id(), relpath.as_str(), lo, hi, depth_of(relpath)],
             )?;
-            self.forget_conflict(relpath, |conflict| conflict.tree = None)?;
+            forget_conflict(self.db(), relpath, |conflict| conflict.tree = None)?;
             Ok((update.said, base.revision))
         })?;
         self.notify_recorded(said, relpath, revision, notify);
@@ -97,7 +99,7 @@ impl AddUpdate<'_> {
         if self.cancel.is_cancelled() {
             return Err(Error::Cancelled);
         }
-        let base = self.wc.layer_of(relpath, 0)?;
+        let base = layer_of(self.wc.db(), relpath, 0)?;
         let own = self.wc.working_layer(relpath)?;
         let goes_on = match own.kind {
             None => self.install(relpath, base.kind)?,

@@ -7,6 +7,7 @@ use sapwood_core::paths::RelPath;
 use sapwood_core::{CancelToken, ErrorCode, PropList};
 
 use super::copy::From;
+use super::copy::{depths_for_copy, put_not_present};
 use crate::db::{Kind, NodeRow, Presence, write_props};
 use crate::error::{Error, Result};
 use crate::node::Origin;
@@ -91,7 +92,7 @@ impl WorkingCopy {
             revision: Some(origin.revision),
         });
         self.db().write(|db| {
-            let depths = self.depths_for_copy(&place, relpath)?;
+            let depths = depths_for_copy(self.db(), &place, relpath)?;
             let mut row = NodeRow::new(relpath, depths.op_depth, Presence::Normal, Kind::File);
             row.moved_to = db.node(relpath, depths.op_depth)?.and_then(|old| old.moved_to);
             row.changed_date = Some(sapwood_core::date::Timestamp(0));
@@ -110,7 +111,7 @@ impl WorkingCopy {
             db.put_node(&row)?;
             db.set_actual_props(relpath, local.filter(|props| !props.is_empty()))?;
             if let Some(depth) = depths.not_present {
-                self.put_not_present(relpath, depth, Kind::File, &place)?;
+                put_not_present(self.db(), relpath, depth, Kind::File, &place)?;
             }
             work.iter().try_for_each(|item| db.add_work(item).map(|_| ()))
         })?;

@@ -14,7 +14,7 @@ use sapwood_core::{CancelToken, ErrorCode, NodeKind, Revnum, path};
 
 use super::Notifier;
 use crate::conflict::Conflict;
-use crate::db::{Kind, NodeRow, Presence, at_and_below, depth_of, parent_of};
+use crate::db::{Db, Kind, NodeRow, Presence, at_and_below, depth_of, parent_of};
 use crate::error::{Error, Result};
 use crate::gather::Gathered;
 use crate::root::WorkingCopy;
@@ -476,35 +476,6 @@ impl WorkingCopy {
         }))
     }
 
-    /// Which layers a copy goes to.
-    pub(crate) fn depths_for_copy(&self, from: &From, to: &RelPath) -> Result<Depths> {
-        let parent = parent_of(to).unwrap_or(RelPath::ROOT);
-        let mut depths =
-            Depths { op_depth: depth_of(to), not_present: None, parent: depth_of(parent) };
-        let Some(copied_path) = &from.path else { return Ok(depths) };
-        let own = self.db().top(to)?.filter(|row| row.op_depth > 0);
-        let least = own.as_ref().map_or(1, |row| row.op_depth);
-        let incomplete =
-            own.filter(|row| row.presence == Presence::Incomplete).map(|row| row.op_depth);
-        let Some(above) = self.db().top(parent)?.filter(|row| row.op_depth > 0) else {
-            return Ok(depths);
-        };
-        depths.parent = above.op_depth;
-        if above.op_depth < least {
-            return Ok(depths);
-        }
-        if incomplete.is_none_or(|depth| depth == above.op_depth) && above.repos_id == from.repos_id
-        {
-            let implied = above.repos_path.as_ref().map(|path| path.child(path::basename(to)));
-            if from.revision == above.revision && implied.as_ref() == Some(copied_path) {
-                depths.op_depth = above.op_depth;
-            } else {
-                depths.not_present = incomplete;
-            }
-        }
-        Ok(depths)
-    }
-
     /// The same place, with this working copy's number of the repository.
     pub(super) fn own_place(&self, source: &Self, mut place: From) -> Result<From> {
         if let Some(id) = place.repos_id.filter(|_| !self.is_same(source)) {
@@ -518,7 +489,7 @@ impl WorkingCopy {
         let db = self.db();
         let (from, is) = wc.origin_for_copy(source)?;
         let from = self.own_place(wc, from)?;
-        let mut depths = self.depths_for_copy(&from, to)?;
+        let mut depths = depths_for_copy(self.db(), &from, to)?;
         let op_root = source.is_op_root();
         let presence = match is {
             Is::Normal | Is::Added | Is::Copied | Is::MovedHere => Presence::Normal,
@@ -543,7 +514,7 @@ impl WorkingCopy {
             relpath: to.to_owned(),
             op_depth: depths.op_depth,
             presence,
-            moved_here: self.is_moved_here(source, to, is, move_depth, &depths)?,
+            moved_here: is_moved_here(self.db(), source, to, is, move_depth, &depths)?,
             moved_to: db.node(to, depths.op_depth)?.and_then(|old| old.moved_to),
             dav_cache: None,
             file_external: false,
@@ -554,95 +525,14 @@ impl WorkingCopy {
             make_foreign(&mut row, source, &from)?;
         }
         db.put_node(&row)?;
-        self.copy_actual(source, to)?;
+        copy_actual(self.db(), source, to)?;
         if let Some(depth) = depths.not_present {
-            self.put_not_present(to, depth, top.kind, &from)?;
+            put_not_present(self.db(), to, depth, top.kind, &from)?;
         }
         if top.kind == Kind::Dir && presence == Presence::Normal {
-            self.insert_incomplete_children(wc, source, to, &from, depths.op_depth)?;
+            insert_incomplete_children(self.db(), wc, source, to, &from, depths.op_depth)?;
         }
         Ok(())
-    }
-
-    /// Says that a layer has nothing at a path where the copy that it is of had something.
-    pub(crate) fn put_not_present(
-        &self,
-        relpath: &RelPath,
-        op_depth: i64,
-        kind: Kind,
-        from: &From,
-    ) -> Result<()> {
-        let mut marker = NodeRow::new(relpath, op_depth, Presence::NotPresent, kind);
-        marker.repos_id = from.repos_id;
-        marker.repos_path.clone_from(&from.path);
-        marker.revision = from.revision;
-        self.db().put_node(&marker)
-    }
-
-    fn is_moved_here(
-        &self,
-        source: &View,
-        to: &RelPath,
-        is: Is,
-        move_depth: i64,
-        depths: &Depths,
-    ) -> Result<bool> {
-        if move_depth == 0 {
-            return Ok(false);
-        }
-        if depth_of(to) == move_depth {
-            // What was added, or is the root of a copy, has no place that it was moved from.
-            return Ok(!(is == Is::Added || (is == Is::Copied && source.is_op_root())));
-        }
-        let parent = self.db().top(parent_of(to).unwrap_or(RelPath::ROOT))?;
-        if parent.is_some_and(|p| p.moved_here) && depths.op_depth == depths.parent {
-            return Ok(true);
-        }
-        Ok(source.top().moved_here)
-    }
-
-    fn insert_incomplete_children(
-        &self,
-        wc: &Self,
-        source: &View,
-        to: &RelPath,
-        from: &From,
-        op_depth: i64,
-    ) -> Result<()> {
-        let db = self.db();
-        for child in wc.copied_children(source.relpath(), source.top().op_depth)? {
-            let name = path::basename(&child.relpath);
-            let target = to.child(name);
-            let mut row =
-                NodeRow::new(target.as_path(), op_depth, Presence::Incomplete, Kind::Unknown);
-            row.repos_id = from.repos_id;
-            row.repos_path = from.path.as_ref().map(|path| path.child(name));
-            row.revision = from.revision;
-            row.moved_to = db.node(&target, op_depth)?.and_then(|old| old.moved_to);
-            db.put_node(&row)?;
-        }
-        Ok(())
-    }
-
-    /// The children that one layer of a directory has, but for deletions and file externals.
-    pub(super) fn copied_children(&self, relpath: &RelPath, op_depth: i64) -> Result<Vec<NodeRow>> {
-        let mut rows = self.db().children_at(relpath, op_depth)?;
-        rows.retain(|row| row.presence != Presence::BaseDeleted && !row.file_external);
-        Ok(rows)
-    }
-
-    /// Local properties and the changelist go along.
-    fn copy_actual(&self, source: &View, to: &RelPath) -> Result<()> {
-        let Some(actual) = &source.actual else { return Ok(()) };
-        if actual.changelist.is_none() && actual.properties.is_none() {
-            return Ok(());
-        }
-        self.db().put_actual(&crate::db::ActualRow {
-            relpath: to.to_owned(),
-            properties: actual.properties.clone(),
-            changelist: actual.changelist.clone(),
-            ..crate::db::ActualRow::default()
-        })
     }
 
     /// The lowest and highest revision of BASE at and below a path.
@@ -664,6 +554,111 @@ impl WorkingCopy {
         )?;
         Ok(found.and_then(|(min, max)| Some((Revnum(min?), Revnum(max?)))))
     }
+}
+
+/// Which layers a copy goes to.
+pub(crate) fn depths_for_copy(db: &Db, from: &From, to: &RelPath) -> Result<Depths> {
+    let parent = parent_of(to).unwrap_or(RelPath::ROOT);
+    let mut depths = Depths { op_depth: depth_of(to), not_present: None, parent: depth_of(parent) };
+    let Some(copied_path) = &from.path else { return Ok(depths) };
+    let own = db.top(to)?.filter(|row| row.op_depth > 0);
+    let least = own.as_ref().map_or(1, |row| row.op_depth);
+    let incomplete = own.filter(|row| row.presence == Presence::Incomplete).map(|row| row.op_depth);
+    let Some(above) = db.top(parent)?.filter(|row| row.op_depth > 0) else {
+        return Ok(depths);
+    };
+    depths.parent = above.op_depth;
+    if above.op_depth < least {
+        return Ok(depths);
+    }
+    if incomplete.is_none_or(|depth| depth == above.op_depth) && above.repos_id == from.repos_id {
+        let implied = above.repos_path.as_ref().map(|path| path.child(path::basename(to)));
+        if from.revision == above.revision && implied.as_ref() == Some(copied_path) {
+            depths.op_depth = above.op_depth;
+        } else {
+            depths.not_present = incomplete;
+        }
+    }
+    Ok(depths)
+}
+
+/// Says that a layer has nothing at a path where the copy that it is of had something.
+pub(crate) fn put_not_present(
+    db: &Db,
+    relpath: &RelPath,
+    op_depth: i64,
+    kind: Kind,
+    from: &From,
+) -> Result<()> {
+    let mut marker = NodeRow::new(relpath, op_depth, Presence::NotPresent, kind);
+    marker.repos_id = from.repos_id;
+    marker.repos_path.clone_from(&from.path);
+    marker.revision = from.revision;
+    db.put_node(&marker)
+}
+
+fn is_moved_here(
+    db: &Db,
+    source: &View,
+    to: &RelPath,
+    is: Is,
+    move_depth: i64,
+    depths: &Depths,
+) -> Result<bool> {
+    if move_depth == 0 {
+        return Ok(false);
+    }
+    if depth_of(to) == move_depth {
+        // What was added, or is the root of a copy, has no place that it was moved from.
+        return Ok(!(is == Is::Added || (is == Is::Copied && source.is_op_root())));
+    }
+    let parent = db.top(parent_of(to).unwrap_or(RelPath::ROOT))?;
+    if parent.is_some_and(|p| p.moved_here) && depths.op_depth == depths.parent {
+        return Ok(true);
+    }
+    Ok(source.top().moved_here)
+}
+
+fn insert_incomplete_children(
+    db: &Db,
+    wc: &WorkingCopy,
+    source: &View,
+    to: &RelPath,
+    from: &From,
+    op_depth: i64,
+) -> Result<()> {
+    for child in copied_children(wc.db(), source.relpath(), source.top().op_depth)? {
+        let name = path::basename(&child.relpath);
+        let target = to.child(name);
+        let mut row = NodeRow::new(target.as_path(), op_depth, Presence::Incomplete, Kind::Unknown);
+        row.repos_id = from.repos_id;
+        row.repos_path = from.path.as_ref().map(|path| path.child(name));
+        row.revision = from.revision;
+        row.moved_to = db.node(&target, op_depth)?.and_then(|old| old.moved_to);
+        db.put_node(&row)?;
+    }
+    Ok(())
+}
+
+/// The children that one layer of a directory has, but for deletions and file externals.
+pub(super) fn copied_children(db: &Db, relpath: &RelPath, op_depth: i64) -> Result<Vec<NodeRow>> {
+    let mut rows = db.children_at(relpath, op_depth)?;
+    rows.retain(|row| row.presence != Presence::BaseDeleted && !row.file_external);
+    Ok(rows)
+}
+
+/// Local properties and the changelist go along.
+fn copy_actual(db: &Db, source: &View, to: &RelPath) -> Result<()> {
+    let Some(actual) = &source.actual else { return Ok(()) };
+    if actual.changelist.is_none() && actual.properties.is_none() {
+        return Ok(());
+    }
+    db.put_actual(&crate::db::ActualRow {
+        relpath: to.to_owned(),
+        properties: actual.properties.clone(),
+        changelist: actual.changelist.clone(),
+        ..crate::db::ActualRow::default()
+    })
 }
 
 /// Makes the row of a copy one of another database, where some things are not known.

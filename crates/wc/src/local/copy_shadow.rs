@@ -4,8 +4,8 @@
 use sapwood_core::path;
 use sapwood_core::paths::RelPath;
 
-use super::copy::From;
-use crate::db::{Kind, NodeRow, Presence, depth_of, parent_of};
+use super::copy::{From, copied_children};
+use crate::db::{Db, Kind, NodeRow, Presence, depth_of, parent_of};
 use crate::error::{Error, Result};
 use crate::root::WorkingCopy;
 
@@ -78,7 +78,7 @@ impl WorkingCopy {
             } else {
                 Presence::NotPresent
             };
-            let mut marker = self.working_row(to, shadow.to_depth, presence, row.kind)?;
+            let mut marker = working_row(self.db(), to, shadow.to_depth, presence, row.kind)?;
             let origin =
                 From { repos_id: row.repos_id, path: row.repos_path, revision: row.revision };
             let origin = self.own_place(shadow.source, origin)?;
@@ -99,7 +99,7 @@ impl WorkingCopy {
             presence => presence,
         };
         if presence != Presence::Normal {
-            let marker = self.working_row(to, shadow.to_depth, presence, row.kind)?;
+            let marker = working_row(self.db(), to, shadow.to_depth, presence, row.kind)?;
             db.put_node(&marker)?;
             if presence == Presence::NotPresent {
                 return Ok(());
@@ -118,10 +118,10 @@ impl WorkingCopy {
             };
             db.put_node(&copied)?;
             let deleted =
-                self.working_row(to, shadow.del_depth, Presence::BaseDeleted, copied.kind)?;
+                working_row(self.db(), to, shadow.del_depth, Presence::BaseDeleted, copied.kind)?;
             db.put_node(&deleted)?;
         }
-        for child in shadow.source.copied_children(from, shadow.from_depth)? {
+        for child in copied_children(shadow.source.db(), from, shadow.from_depth)? {
             let name = path::basename(&child.relpath);
             let below =
                 From { path: place.path.as_ref().map(|path| path.child(name)), ..place.clone() };
@@ -129,18 +129,18 @@ impl WorkingCopy {
         }
         Ok(())
     }
+}
 
-    /// A row of a working layer that keeps where the path was moved to.
-    fn working_row(
-        &self,
-        relpath: &RelPath,
-        op_depth: i64,
-        presence: Presence,
-        kind: Kind,
-    ) -> Result<NodeRow> {
-        let mut row = NodeRow::new(relpath, op_depth, presence, kind);
-        row.moved_to = self.db().node(relpath, op_depth)?.and_then(|old| old.moved_to);
-        row.changed_date = Some(sapwood_core::date::Timestamp(0));
-        Ok(row)
-    }
+/// A row of a working layer that keeps where the path was moved to.
+fn working_row(
+    db: &Db,
+    relpath: &RelPath,
+    op_depth: i64,
+    presence: Presence,
+    kind: Kind,
+) -> Result<NodeRow> {
+    let mut row = NodeRow::new(relpath, op_depth, presence, kind);
+    row.moved_to = db.node(relpath, op_depth)?.and_then(|old| old.moved_to);
+    row.changed_date = Some(sapwood_core::date::Timestamp(0));
+    Ok(row)
 }

@@ -8,7 +8,7 @@ use sapwood_core::props::names;
 
 use super::Notifier;
 use super::delete::Deletion;
-use crate::db::{Kind, NodeRow, Presence};
+use crate::db::{Db, Kind, NodeRow, Presence};
 use crate::error::{Error, Result};
 use crate::root::{WorkingCopy, disk_kind};
 use crate::view::View;
@@ -30,7 +30,7 @@ impl WorkingCopy {
         let node = self.view(relpath)?.ok_or_else(|| Error::NodeNotFound(self.abspath(relpath)))?;
         self.check_deletion_state(&node)?;
         let mut work = Vec::new();
-        for row in self.top_rows(relpath)?.iter().rev() {
+        for row in top_rows(self.db(), relpath)?.iter().rev() {
             if !stays.iter().any(|stay| row.relpath.is_at_or_below(stay)) {
                 work.extend(self.removal_of(row)?);
             }
@@ -47,25 +47,9 @@ impl WorkingCopy {
     /// # Errors
     /// SQLite's.
     pub fn additions_below(&self, relpath: &RelPath) -> Result<Vec<RelPathBuf>> {
-        let rows = self.top_rows(relpath)?;
+        let rows = top_rows(self.db(), relpath)?;
         let added = rows.into_iter().filter(|row| row.op_depth > 0 && row.repos_path.is_none());
         Ok(added.map(|row| row.relpath).collect())
-    }
-
-    /// The highest layers at and below a path, by path, of what is there for the user.
-    fn top_rows(&self, relpath: &RelPath) -> Result<Vec<NodeRow>> {
-        let mut rows = Vec::new();
-        let mut last = None;
-        self.db().each_in_subtree(relpath, |row| {
-            if last.as_ref() != Some(&row.relpath) {
-                last = Some(row.relpath.clone());
-                if matches!(row.presence, Presence::Normal | Presence::Incomplete) {
-                    rows.push(row);
-                }
-            }
-            Ok(())
-        })?;
-        Ok(rows)
     }
 
     /// What removes a node from disk, if it is there. What is in its place otherwise is not versioned.
@@ -88,4 +72,20 @@ impl WorkingCopy {
         }
         Ok(found.is_dir() || found.is_symlink() != view.props()?.get(names::SPECIAL).is_some())
     }
+}
+
+/// The highest layers at and below a path, by path, of what is there for the user.
+fn top_rows(db: &Db, relpath: &RelPath) -> Result<Vec<NodeRow>> {
+    let mut rows = Vec::new();
+    let mut last = None;
+    db.each_in_subtree(relpath, |row| {
+        if last.as_ref() != Some(&row.relpath) {
+            last = Some(row.relpath.clone());
+            if matches!(row.presence, Presence::Normal | Presence::Incomplete) {
+                rows.push(row);
+            }
+        }
+        Ok(())
+    })?;
+    Ok(rows)
 }

@@ -30,7 +30,7 @@ use crate::root::WorkingCopy;
 pub(crate) use crate::db::below as subtree;
 pub use crate::gather::Notifier;
 pub use add::AddOptions;
-pub(crate) use copy::From;
+pub(crate) use copy::{From, depths_for_copy, put_not_present};
 pub use install::NewText;
 pub use resolve::{Choice, Part};
 pub use revert::RevertOptions;

@@ -13,6 +13,7 @@ use sapwood_core::{CancelToken, NodeKind};
 
 use super::Notifier;
 use super::move_conflict::{About, failure};
+use super::move_update::layer_of;
 use super::move_update::{Layer, MoveUpdate, Step, either, notify_state};
 use super::rows::SubtreeSql as _;
 use crate::conflict::{
@@ -94,7 +95,7 @@ impl MoveUpdate<'_> {
             let step = self.step()?;
             (step.source.clone(), step.target.clone())
         };
-        let old = self.wc.layer_of(&source, self.source_depth)?;
+        let old = layer_of(self.wc.db(), &source, self.source_depth)?;
         let own = self.wc.working_layer(&source)?;
         if own.kind.is_none() || (old.kind.is_some() && old.kind != own.kind) {
             self.delete_there(&target, old.kind, own.kind)?;

@@ -18,7 +18,7 @@ use crate::conflict::{
     self, Action, Conflict, Location, Operation, PropChange, PropState, Reason, TextMerge,
     TextOutcome, merge_props, merge_text,
 };
-use crate::db::{NodeRow, Presence, depth_of};
+use crate::db::{Db, NodeRow, Presence, depth_of};
 use crate::error::{Error, Result};
 use crate::node::prefix;
 use crate::root::{WorkingCopy, disk_kind};
@@ -151,31 +151,6 @@ impl WorkingCopy {
         notify(&Notify { revision, ..Notify::new(NotifyAction::UpdateCompleted, &shown) });
     }
 
-    /// What one layer has of a node.
-    pub(super) fn layer_of(&self, relpath: &RelPath, op_depth: i64) -> Result<Layer> {
-        let nothing =
-            Layer { kind: None, checksum: None, props: PropList::new(), children: Vec::new() };
-        let Some(row) = self.db().node(relpath, op_depth)? else { return Ok(nothing) };
-        let there = row.presence == Presence::Normal
-            || (op_depth > 0 && row.presence == Presence::Incomplete);
-        if !there {
-            return Ok(nothing);
-        }
-        let mut children = Vec::new();
-        if row.kind.node_kind() == Some(NodeKind::Dir) {
-            let rows = self.db().children_at(relpath, op_depth)?;
-            let there = rows.iter().filter(|row| row.presence.is_there());
-            children = there.map(|row| row.name().to_owned()).collect();
-            children.sort();
-        }
-        Ok(Layer {
-            kind: row.kind.node_kind(),
-            checksum: row.checksum,
-            props: row.props()?,
-            children,
-        })
-    }
-
     /// What the user sees of a node: nothing if it is deleted.
     pub(super) fn working_layer(&self, relpath: &RelPath) -> Result<Layer> {
         let view = self.view(relpath)?;
@@ -197,6 +172,26 @@ impl WorkingCopy {
             children,
         })
     }
+}
+
+/// What one layer has of a node.
+pub(super) fn layer_of(db: &Db, relpath: &RelPath, op_depth: i64) -> Result<Layer> {
+    let nothing =
+        Layer { kind: None, checksum: None, props: PropList::new(), children: Vec::new() };
+    let Some(row) = db.node(relpath, op_depth)? else { return Ok(nothing) };
+    let there =
+        row.presence == Presence::Normal || (op_depth > 0 && row.presence == Presence::Incomplete);
+    if !there {
+        return Ok(nothing);
+    }
+    let mut children = Vec::new();
+    if row.kind.node_kind() == Some(NodeKind::Dir) {
+        let rows = db.children_at(relpath, op_depth)?;
+        let there = rows.iter().filter(|row| row.presence.is_there());
+        children = there.map(|row| row.name().to_owned()).collect();
+        children.sort();
+    }
+    Ok(Layer { kind: row.kind.node_kind(), checksum: row.checksum, props: row.props()?, children })
 }
 
 pub(super) const fn notify_state(state: PropState) -> State {
@@ -222,7 +217,7 @@ impl MoveUpdate<'_> {
     }
 
     fn layer(&self, relpath: &RelPath, op_depth: i64) -> Result<Layer> {
-        self.wc.layer_of(relpath, op_depth)
+        layer_of(self.wc.db(), relpath, op_depth)
     }
 
     /// Compares the node at the end of the steps and all below it.

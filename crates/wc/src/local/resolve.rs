@@ -13,7 +13,9 @@ use sapwood_diff::{ConflictStyle, Labels, Options};
 
 use super::Notifier;
 use crate::conflict::{Conflict, PropConflict, Temporary, TextConflict, ThreeFiles};
+use crate::db::Db;
 use crate::error::{Error, Result};
+use crate::props::store_props;
 use crate::root::WorkingCopy;
 use crate::translate::special;
 use crate::view::View;
@@ -170,7 +172,7 @@ impl WorkingCopy {
         if gone.0 || gone.1 {
             // The files are gone: only the record is left.
             self.db().write(|_| {
-                self.forget_conflict(relpath, |left| {
+                forget_conflict(self.db(), relpath, |left| {
                     if gone.0 {
                         left.text = None;
                     }
@@ -193,21 +195,6 @@ impl WorkingCopy {
                 shown.display()
             ),
         )
-    }
-
-    /// Takes parts of a conflict out of its record, inside a transaction.
-    pub(super) fn forget_conflict(
-        &self,
-        relpath: &RelPath,
-        part: impl FnOnce(&mut Conflict),
-    ) -> Result<()> {
-        let db = self.db();
-        let Some(mut row) = db.actual(relpath)? else { return Ok(()) };
-        let Some(record) = &row.conflict_data else { return Ok(()) };
-        let mut conflict = Conflict::parse(record)?;
-        part(&mut conflict);
-        row.conflict_data = (!conflict.is_resolved()).then(|| conflict.write());
-        db.put_actual(&row)
     }
 
     fn is_file(&self, relpath: &RelPath) -> bool {
@@ -273,7 +260,7 @@ impl WorkingCopy {
         }
         self.db().write(|db| {
             work.iter().try_for_each(|item| db.add_work(item).map(|_| ()))?;
-            self.forget_conflict(relpath, |conflict| conflict.text = None)
+            forget_conflict(self.db(), relpath, |conflict| conflict.text = None)
         })?;
         self.run_queue(cancel)
     }
@@ -346,7 +333,7 @@ impl WorkingCopy {
             conflict.names.iter().filter(|name| !meant(name)).cloned().collect();
         let reject = conflict.marker.clone().filter(|file| self.is_file(file));
         self.db().write(|db| {
-            self.store_props(view, &props)?;
+            store_props(self.db(), view, &props)?;
             if !left.is_empty() {
                 db.add_work(&WorkItem::PrejInstall {
                     relpath: relpath.to_owned(),
@@ -355,7 +342,7 @@ impl WorkingCopy {
             } else if let Some(relpath) = reject {
                 db.add_work(&WorkItem::FileRemove { relpath })?;
             }
-            self.forget_conflict(relpath, |conflict| {
+            forget_conflict(self.db(), relpath, |conflict| {
                 conflict.prop = conflict
                     .prop
                     .take()
@@ -365,4 +352,18 @@ impl WorkingCopy {
         })?;
         self.run_queue(cancel)
     }
+}
+
+/// Takes parts of a conflict out of its record, inside a transaction.
+pub(super) fn forget_conflict(
+    db: &Db,
+    relpath: &RelPath,
+    part: impl FnOnce(&mut Conflict),
+) -> Result<()> {
+    let Some(mut row) = db.actual(relpath)? else { return Ok(()) };
+    let Some(record) = &row.conflict_data else { return Ok(()) };
+    let mut conflict = Conflict::parse(record)?;
+    part(&mut conflict);
+    row.conflict_data = (!conflict.is_resolved()).then(|| conflict.write());
+    db.put_actual(&row)
 }

@@ -7,6 +7,7 @@ use sapwood_core::{CancelToken, NodeKind};
 
 use super::move_conflict::{About, ConflictSides, failure};
 use super::resolve::Choice;
+use super::resolve::forget_conflict;
 use super::{Notifier, notify_path};
 use crate::conflict::{Action, Conflict, Operation, Reason, TreeConflict};
 use crate::db::{depth_of, parent_of};
@@ -59,7 +60,7 @@ impl WorkingCopy {
             }
             _ => return Err(self.inapplicable(relpath)),
         }
-        self.db().write(|_| self.forget_conflict(relpath, |left| left.tree = None))?;
+        self.db().write(|_| forget_conflict(self.db(), relpath, |left| left.tree = None))?;
         self.run_queue(cancel)
     }
 
@@ -141,7 +142,7 @@ impl WorkingCopy {
         }
         let raised = self.db().write(|_| {
             let under = self.layer_under(relpath, depth_of(relpath))?;
-            self.forget_conflict(relpath, |left| left.tree = None)?;
+            forget_conflict(self.db(), relpath, |left| left.tree = None)?;
             self.raise_moves(relpath, under, conflict, operation)
         })?;
         for (relpath, kind) in raised {

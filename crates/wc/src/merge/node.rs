@@ -14,6 +14,7 @@ use crate::conflict::{
 use crate::db::Kind;
 use crate::error::{Error, Result};
 use crate::local_mods::is_magic;
+use crate::props::store_props;
 use crate::root::WorkingCopy;
 use crate::view::{Status, View};
 use crate::work_item::WorkItem;
@@ -230,7 +231,7 @@ impl WorkingCopy {
         }
         let magic = changes.iter().any(|(name, _)| is_magic(name));
         self.db().write(|db| {
-            self.store_props(view, &props)?;
+            store_props(self.db(), view, &props)?;
             if magic {
                 db.record_fileinfo(relpath, -1, 0)?;
             }

@@ -9,6 +9,7 @@ use crate::conflict::Conflict;
 use crate::db::{Kind, NodeRow, Presence, write_props};
 use crate::error::{Error, Result};
 use crate::local::From;
+use crate::local::{depths_for_copy, put_not_present};
 use crate::node::Origin;
 use crate::root::WorkingCopy;
 use crate::update::{LastChange, split_props};
@@ -111,7 +112,7 @@ impl WorkingCopy {
             revision: Some(origin.revision),
         };
         self.db().write(|db| {
-            let depths = self.depths_for_copy(&place, relpath)?;
+            let depths = depths_for_copy(self.db(), &place, relpath)?;
             let mut row = NodeRow::new(relpath, depths.op_depth, Presence::Normal, Kind::Dir);
             row.moved_to = db.node(relpath, depths.op_depth)?.and_then(|old| old.moved_to);
             row.repos_id = place.repos_id;
@@ -128,7 +129,7 @@ impl WorkingCopy {
                 db.put_actual(&actual)?;
             }
             if let Some(depth) = depths.not_present {
-                self.put_not_present(relpath, depth, Kind::Dir, &place)?;
+                put_not_present(self.db(), relpath, depth, Kind::Dir, &place)?;
             }
             Ok(())
         })

@@ -8,4 +8,4 @@ mod values;
 
 pub use set::Change;
 pub(crate) use set::WorkingFile;
-pub(crate) use set::matches_changelist;
+pub(crate) use set::{matches_changelist, store_props};

@@ -10,6 +10,7 @@ use sapwood_core::props::names;
 use sapwood_core::{CancelToken, Depth, ErrorCode, NodeKind, PropList, SvnError, SvnResult};
 
 use super::rules::{self, FileForCheck, NEEDS_LOCK, Newlines};
+use crate::db::Db;
 use crate::error::{Error, Result};
 use crate::gather::{Gathered, Notifier};
 use crate::root::WorkingCopy;
@@ -156,7 +157,7 @@ impl WorkingCopy {
             }
         }
         self.db().write(|db| {
-            self.store_props(view, &props)?;
+            store_props(self.db(), view, &props)?;
             if forget {
                 db.record_fileinfo(relpath, -1, 0)?;
             }
@@ -171,12 +172,6 @@ impl WorkingCopy {
             ..Notify::new(action, &shown)
         });
         Ok(())
-    }
-
-    /// Records properties of a node, inside a transaction; those of its layer are not kept twice.
-    pub(crate) fn store_props(&self, view: &View, props: &PropList) -> Result<()> {
-        let same = view.pristine_props()? == *props;
-        self.db().set_actual_props(view.relpath(), (!same).then_some(props))
     }
 
     /// Calls `visit` with a directory and, as deep as `depth` says, the nodes below that are there
@@ -220,6 +215,12 @@ impl WorkingCopy {
         }
         Ok(())
     }
+}
+
+/// Records properties of a node, inside a transaction; those of its layer are not kept twice.
+pub(crate) fn store_props(db: &Db, view: &View, props: &PropList) -> Result<()> {
+    let same = view.pristine_props()? == *props;
+    db.set_actual_props(view.relpath(), (!same).then_some(props))
 }
 
 /// Whether a node is on one of the changelists, or there is nothing to be on.

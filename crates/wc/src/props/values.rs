@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use rusqlite::params;
 
-use crate::db::{Paths, Presence, at_and_below, below, read_props};
+use crate::db::{Db, Paths, Presence, at_and_below, below, read_props};
 use crate::error::Result;
 use crate::root::WorkingCopy;
 use sapwood_core::paths::{RelPath, RelPathBuf};
@@ -37,7 +37,7 @@ impl WorkingCopy {
         name: &str,
     ) -> Result<Vec<(RelPathBuf, Vec<u8>)>> {
         self.db().questions(|| {
-            let tops = self.tops_with(relpath, name)?;
+            let tops = tops_with(self.db(), relpath, name)?;
             let mut values = BTreeMap::new();
             for (path, top) in &tops {
                 let properties = top.properties.as_deref().filter(|_| top.is_there);
@@ -46,7 +46,7 @@ impl WorkingCopy {
                     values.insert(path.clone(), value);
                 }
             }
-            for (path, properties) in self.local_props_below(relpath)? {
+            for (path, properties) in local_props_below(self.db(), relpath)? {
                 let Some(value) = value_in(&properties, name)? else {
                     values.remove(&path);
                     continue;
@@ -62,39 +62,39 @@ impl WorkingCopy {
             Ok(values.into_iter().collect())
         })
     }
+}
 
-    /// The highest layers at and below a path, of nodes that have layers above BASE or may have a property in BASE.
-    fn tops_with(&self, relpath: &RelPath, name: &str) -> Result<BTreeMap<RelPathBuf, Top>> {
-        let (rows, (above, end)) = (at_and_below(relpath), below(relpath));
-        let found: Vec<(RelPathBuf, i64, Top)> = self.db().all(
-            &format!(
-                "SELECT local_relpath, op_depth, presence, properties FROM nodes WHERE {rows} AND \
-                 (op_depth > 0 OR instr(properties, ?5) > 0)"
-            ),
-            params![self.db().wc_id(), relpath.as_str(), above, end, name.as_bytes()],
-            |row| {
-                let top = Top { is_there: is_there(row.get(2)?), properties: row.get(3)? };
-                Ok((row.relpath(0)?, row.get(1)?, top))
-            },
-        )?;
-        let mut tops: BTreeMap<RelPathBuf, (i64, Top)> = BTreeMap::new();
-        for (path, depth, top) in found {
-            if tops.get(&path).is_none_or(|(highest, _)| *highest < depth) {
-                tops.insert(path, (depth, top));
-            }
+/// The highest layers at and below a path, of nodes that have layers above BASE or may have a property in BASE.
+fn tops_with(db: &Db, relpath: &RelPath, name: &str) -> Result<BTreeMap<RelPathBuf, Top>> {
+    let (rows, (above, end)) = (at_and_below(relpath), below(relpath));
+    let found: Vec<(RelPathBuf, i64, Top)> = db.all(
+        &format!(
+            "SELECT local_relpath, op_depth, presence, properties FROM nodes WHERE {rows} AND \
+             (op_depth > 0 OR instr(properties, ?5) > 0)"
+        ),
+        params![db.wc_id(), relpath.as_str(), above, end, name.as_bytes()],
+        |row| {
+            let top = Top { is_there: is_there(row.get(2)?), properties: row.get(3)? };
+            Ok((row.relpath(0)?, row.get(1)?, top))
+        },
+    )?;
+    let mut tops: BTreeMap<RelPathBuf, (i64, Top)> = BTreeMap::new();
+    for (path, depth, top) in found {
+        if tops.get(&path).is_none_or(|(highest, _)| *highest < depth) {
+            tops.insert(path, (depth, top));
         }
-        Ok(tops.into_iter().map(|(path, (_, top))| (path, top)).collect())
     }
+    Ok(tops.into_iter().map(|(path, (_, top))| (path, top)).collect())
+}
 
-    /// The local properties at and below a path, of nodes whose properties were changed.
-    fn local_props_below(&self, relpath: &RelPath) -> Result<Vec<(RelPathBuf, Vec<u8>)>> {
-        let (rows, (above, end)) = (at_and_below(relpath), below(relpath));
-        self.db().all(
-            &format!(
-                "SELECT local_relpath, properties FROM actual_node WHERE {rows} AND properties IS NOT NULL"
-            ),
-            params![self.db().wc_id(), relpath.as_str(), above, end],
-            |row| Ok((row.relpath(0)?, row.get(1)?)),
-        )
-    }
+/// The local properties at and below a path, of nodes whose properties were changed.
+fn local_props_below(db: &Db, relpath: &RelPath) -> Result<Vec<(RelPathBuf, Vec<u8>)>> {
+    let (rows, (above, end)) = (at_and_below(relpath), below(relpath));
+    db.all(
+        &format!(
+            "SELECT local_relpath, properties FROM actual_node WHERE {rows} AND properties IS NOT NULL"
+        ),
+        params![db.wc_id(), relpath.as_str(), above, end],
+        |row| Ok((row.relpath(0)?, row.get(1)?)),
+    )
 }

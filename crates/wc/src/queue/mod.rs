@@ -7,4 +7,4 @@
 mod old;
 mod run;
 
-pub(crate) use run::RecordedStat;
+pub(crate) use run::{RecordedStat, finish_items};

@@ -9,7 +9,7 @@ use sapwood_core::paths::RelPath;
 
 use crate::base::Removal;
 use crate::conflict::{Conflict, Operation, PropConflict, TextConflict};
-use crate::db::Presence;
+use crate::db::{Db, Presence};
 use crate::error::Result;
 use crate::root::WorkingCopy;
 use crate::work_item::WorkItem;
@@ -28,14 +28,15 @@ impl WorkingCopy {
                 // What it queues in turn comes after all that is in the queue.
                 self.db().write(|db| db.remove_base(relpath, &how)).map(drop)
             }
-            WorkItem::SetTextConflict { relpath, files: [old, theirs, mine] } => self
-                .add_old_conflict(relpath, |conflict| {
+            WorkItem::SetTextConflict { relpath, files: [old, theirs, mine] } => {
+                add_old_conflict(self.db(), relpath, |conflict| {
                     let (old, mine, theirs) = (old.clone(), mine.clone(), theirs.clone());
                     conflict.text = Some(TextConflict { old, mine, theirs });
                     conflict.write()
-                }),
+                })
+            }
             WorkItem::SetPropConflict { relpath, prej } => {
-                self.add_old_conflict(relpath, |conflict| {
+                add_old_conflict(self.db(), relpath, |conflict| {
                     conflict.prop =
                         Some(PropConflict { marker: prej.clone(), ..PropConflict::default() });
                     conflict.write_prop_first()
@@ -44,21 +45,21 @@ impl WorkingCopy {
             _ => Ok(()),
         }
     }
+}
 
-    /// Adds to the conflict of a node, or to a new one of an update whose ends are not known.
-    fn add_old_conflict(
-        &self,
-        relpath: &RelPath,
-        add: impl FnOnce(&mut Conflict) -> Vec<u8>,
-    ) -> Result<()> {
-        self.db().write(|db| {
-            let recorded = db.actual(relpath)?.and_then(|row| row.conflict_data);
-            let mut conflict = match recorded {
-                Some(bytes) => Conflict::parse(&bytes)?,
-                None => Conflict::new(Operation::Update, None, None),
-            };
-            let bytes = add(&mut conflict);
-            db.mark_conflict(relpath, &bytes)
-        })
-    }
+/// Adds to the conflict of a node, or to a new one of an update whose ends are not known.
+fn add_old_conflict(
+    db: &Db,
+    relpath: &RelPath,
+    add: impl FnOnce(&mut Conflict) -> Vec<u8>,
+) -> Result<()> {
+    db.write(|db| {
+        let recorded = db.actual(relpath)?.and_then(|row| row.conflict_data);
+        let mut conflict = match recorded {
+            Some(bytes) => Conflict::parse(&bytes)?,
+            None => Conflict::new(Operation::Update, None, None),
+        };
+        let bytes = add(&mut conflict);
+        db.mark_conflict(relpath, &bytes)
+    })
 }

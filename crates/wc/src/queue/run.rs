@@ -10,7 +10,7 @@ use sapwood_core::props::names;
 use sapwood_core::{CancelToken, ErrorCode, SvnError};
 
 use crate::conflict::{Conflict, prej_text, prej_text_of_skel};
-use crate::db::Presence;
+use crate::db::{Db, Presence};
 use crate::error::{Error, Result};
 use crate::files::{self, Form};
 use crate::layout;
@@ -54,7 +54,7 @@ impl WorkingCopy {
                 }
                 let ran = WorkItem::parse(skel).and_then(|item| {
                     if item.takes_away(&needed) {
-                        self.finish_items(&std::mem::take(&mut done), &recorded)?;
+                        finish_items(self.db(), &std::mem::take(&mut done), &recorded)?;
                         recorded.clear();
                         needed.clear();
                     }
@@ -72,7 +72,7 @@ impl WorkingCopy {
                     }
                 }
             }
-            self.finish_items(&done, &recorded)?;
+            finish_items(self.db(), &done, &recorded)?;
             if let Some(e) = failed {
                 return Err(e);
             }
@@ -86,19 +86,6 @@ impl WorkingCopy {
             "Failed to run the WC DB work queue associated with '{root}', work item {id} {skel}"
         );
         Error::Svn(SvnError::from(cause).wrap(ErrorCode::WC_BAD_ADM_LOG, message))
-    }
-
-    /// Removes items that are done, and records what they found.
-    pub(crate) fn finish_items(&self, done: &[i64], recorded: &[RecordedStat]) -> Result<()> {
-        if done.is_empty() {
-            return Ok(());
-        }
-        self.db().write(|db| {
-            for (relpath, stat) in recorded {
-                db.record_fileinfo(relpath, stat.size, stat.mtime)?;
-            }
-            done.iter().try_for_each(|id| db.remove_work(*id))
-        })
     }
 
     /// Does one item. Returns what to record of a file when the item is removed.
@@ -341,4 +328,17 @@ impl WorkingCopy {
         files::move_into_place(&temporary, path)?;
         Ok(true)
     }
+}
+
+/// Removes items that are done, and records what they found.
+pub(crate) fn finish_items(db: &Db, done: &[i64], recorded: &[RecordedStat]) -> Result<()> {
+    if done.is_empty() {
+        return Ok(());
+    }
+    db.write(|db| {
+        for (relpath, stat) in recorded {
+            db.record_fileinfo(relpath, stat.size, stat.mtime)?;
+        }
+        done.iter().try_for_each(|id| db.remove_work(*id))
+    })
 }

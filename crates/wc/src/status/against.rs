@@ -11,6 +11,7 @@ use sapwood_core::paths::RelPath;
 
 use super::assemble::{Context, assemble, unversioned};
 use super::incoming::Incoming;
+use super::inherited_patterns;
 use super::listing::Look;
 use super::table::{Node, Scope, Table};
 use super::value::{Remote, State, Status};
@@ -104,7 +105,7 @@ impl WorkingCopy {
                 incoming: Some(incoming),
                 ..Walk::new(self, &table, options)
             };
-            let inherited = self.inherited_patterns(dir, &options.ignores)?;
+            let inherited = inherited_patterns(self.db(), dir, &options.ignores)?;
             walk.run(dir, inherited, depth)?
         } else {
             Items::new()

@@ -31,7 +31,7 @@ pub(crate) use listing::{Look, OpenDir};
 pub(crate) use table::{Layer, Node, ReposPath, Scope, Table, over_directories};
 pub use value::{DiskKind, LastChange, LockInfo, Remote, State, Status};
 
-use crate::db::{Kind, NodeRow};
+use crate::db::{Db, Kind, NodeRow};
 use crate::error::{Error, Result};
 use crate::ignore::Patterns;
 use crate::root::WorkingCopy;
@@ -164,7 +164,7 @@ impl WorkingCopy {
         let (known, is_cached) = self.cached_status(relpath, depth, options)?;
         let remembers = is_cached && relpath.is_empty();
         let keeps = remembers && options.unversioned;
-        let began = self.began(&known, keeps);
+        let began = began(self.db(), &known, keeps);
         if let Some(dirs) = &known.changed
             && self.status_of_some(relpath, dirs, &known, began, options, visit)?
         {
@@ -200,7 +200,7 @@ impl WorkingCopy {
             ahead: ahead.as_ref(),
             ..Walk::new(self, &table, options)
         };
-        let inherited = self.inherited_patterns(relpath, &options.ignores)?;
+        let inherited = inherited_patterns(self.db(), relpath, &options.ignores)?;
         let items = walk.run(relpath, inherited, depth)?;
         if keeps {
             let mut found = found.into_inner().unwrap_or_else(PoisonError::into_inner);
@@ -217,17 +217,6 @@ impl WorkingCopy {
         };
         context.dir = relpath.to_owned();
         notify.directory(&context)
-    }
-
-    /// The time when a walk begins. The clock is read only when the results will be cached, since reading
-    /// it writes a file.
-    fn began(&self, known: &cache::CachedStatus, keeps: bool) -> cache::WalkStart {
-        let clock = if keeps && (known.changed.is_none() || !known.touched.is_empty()) {
-            self.db().clock().now()
-        } else {
-            None
-        };
-        cache::WalkStart { clock, token: known.token }
     }
 
     /// The status of a directory, when the cache shows that only some directories below it can have
@@ -273,7 +262,7 @@ impl WorkingCopy {
         let mut leads: HashMap<&RelPath, BTreeSet<&RelPath>> = HashMap::new();
         // The contents of a path that is not a directory any more are not reported.
         for dir in dirs.iter().filter(|dir| table.is_reached(dir)) {
-            let inherited = self.inherited_patterns(dir, &options.ignores)?;
+            let inherited = inherited_patterns(self.db(), dir, &options.ignores)?;
             items.insert(dir.clone(), walk.one(dir, inherited)?);
             let mut at = dir.as_path();
             while let Some(parent) = crate::db::parent_of(at) {
@@ -330,31 +319,11 @@ impl WorkingCopy {
             return Ok(());
         }
         let table = Table::read(self.db(), Scope::One(parent))?;
-        let inherited = self.inherited_patterns(parent, &options.ignores)?;
+        let inherited = inherited_patterns(self.db(), parent, &options.ignores)?;
         let patterns = walk::dir_patterns(&table, parent, &inherited, &options.ignores);
         let ignored = patterns.local.matches(name.as_bytes());
         let kind = on_disk.map(|look| look.kind);
         visit(unversioned(&table, relpath, kind, ignored, conflicted))
-    }
-
-    /// The patterns of `svn:global-ignores` that a directory inherits, after those of the
-    /// configuration.
-    fn inherited_patterns(&self, relpath: &RelPath, config: &Patterns) -> Result<Patterns> {
-        if relpath.is_empty() {
-            return Ok(config.clone());
-        }
-        let mut above: Vec<&RelPath> = Vec::new();
-        let mut at = relpath;
-        while let Some(parent) = crate::db::parent_of(at) {
-            above.push(parent);
-            at = parent;
-        }
-        let mut inherited = config.clone();
-        for dir in above.into_iter().rev() {
-            let table = Table::read_node(self.db(), dir)?;
-            inherited = walk::dir_patterns(&table, dir, &inherited, config).inheritable;
-        }
-        Ok(inherited)
     }
 
     /// The patterns that hold for the names in a directory, those of the configuration first.
@@ -363,7 +332,7 @@ impl WorkingCopy {
     /// Those of the database.
     pub(crate) fn ignore_patterns(&self, relpath: &RelPath, config: &Patterns) -> Result<Patterns> {
         let table = Table::read_node(self.db(), relpath)?;
-        let inherited = self.inherited_patterns(relpath, config)?;
+        let inherited = inherited_patterns(self.db(), relpath, config)?;
         Ok(walk::dir_patterns(&table, relpath, &inherited, config).local)
     }
 
@@ -384,6 +353,37 @@ impl WorkingCopy {
         }
         Ok(modified)
     }
+}
+
+/// The time when a walk begins. The clock is read only when the results will be cached, since reading
+/// it writes a file.
+fn began(db: &Db, known: &cache::CachedStatus, keeps: bool) -> cache::WalkStart {
+    let clock = if keeps && (known.changed.is_none() || !known.touched.is_empty()) {
+        db.clock().now()
+    } else {
+        None
+    };
+    cache::WalkStart { clock, token: known.token }
+}
+
+/// The patterns of `svn:global-ignores` that a directory inherits, after those of the
+/// configuration.
+fn inherited_patterns(db: &Db, relpath: &RelPath, config: &Patterns) -> Result<Patterns> {
+    if relpath.is_empty() {
+        return Ok(config.clone());
+    }
+    let mut above: Vec<&RelPath> = Vec::new();
+    let mut at = relpath;
+    while let Some(parent) = crate::db::parent_of(at) {
+        above.push(parent);
+        at = parent;
+    }
+    let mut inherited = config.clone();
+    for dir in above.into_iter().rev() {
+        let table = Table::read_node(db, dir)?;
+        inherited = walk::dir_patterns(&table, dir, &inherited, config).inheritable;
+    }
+    Ok(inherited)
 }
 
 /// What is on disk; a link that leads to the root of a working copy counts as the directory.

@@ -30,6 +30,7 @@ use crate::files::{self, Form};
 use crate::layout;
 use crate::pristine::NewPristine;
 use crate::queue::RecordedStat;
+use crate::queue::finish_items;
 use crate::root::WorkingCopy;
 use crate::work_item::WorkItem;
 
@@ -179,7 +180,7 @@ impl Batch {
         let mut work = Vec::new();
         let (texts, steps) = (std::mem::take(&mut self.texts), std::mem::take(&mut self.steps));
         wc.db().write(|db| {
-            wc.finish_items(&self.done, &self.recorded)?;
+            finish_items(wc.db(), &self.done, &self.recorded)?;
             self.drop_passed(wc)?;
             let mut files = Vec::new();
             for text in texts {
@@ -267,7 +268,11 @@ impl Batch {
     pub(super) fn finish(&mut self, wc: &WorkingCopy) -> Result<()> {
         self.wait(wc)?;
         self.needed.clear();
-        wc.finish_items(&std::mem::take(&mut self.done), &std::mem::take(&mut self.recorded))?;
+        finish_items(
+            wc.db(),
+            &std::mem::take(&mut self.done),
+            &std::mem::take(&mut self.recorded),
+        )?;
         self.drop_passed(wc)
     }
 }

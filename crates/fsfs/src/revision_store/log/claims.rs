@@ -186,6 +186,14 @@ impl LogRevisions {
     /// # Errors
     /// [`Error::Overtaken`] when another server has it; an error that says so when the store does not say who has it.
     pub(super) fn claim(&self, slot: u64, items: &[Item<'_>]) -> Result<()> {
+        self.claim_only(slot, items)?;
+        // What goes wrong with it makes later reading longer, and it is due again soon.
+        let _ = self.look_after();
+        Ok(())
+    }
+
+    /// The same, and nothing else.
+    pub(super) fn claim_only(&self, slot: u64, items: &[Item<'_>]) -> Result<()> {
         self.prove()?;
         let (claimed, record) = {
             let log = self.log.read();
@@ -207,10 +215,7 @@ impl LogRevisions {
             Claim::Won => {
                 let entry = record.as_bytes().to_vec();
                 let entry = std::slice::from_ref(&entry);
-                self.log.write().fold_page(slot, entry, &mut |_, _| {})?;
-                // What goes wrong with it makes a later start longer, and the next one is due soon.
-                let _ = self.write_checkpoint();
-                Ok(())
+                Ok(self.log.write().fold_page(slot, entry, &mut |_, _| {})?)
             }
             Claim::Lost(_) => Err(Error::Overtaken),
         }

@@ -55,6 +55,11 @@ impl Mirror {
         }
     }
 
+    /// The repository's folder.
+    pub(super) fn root(&self) -> &Path {
+        &self.root
+    }
+
     /// The list, and how many entries it is of.
     fn read_list(&self, storage: &dyn WriteStorage) -> Result<(u64, Known)> {
         let bytes = match storage.read(&self.list, LIST_LEN) {
@@ -162,7 +167,10 @@ impl LogRevisions {
             if had.get(path) != sums.get(path) {
                 let bytes = match bytes_in(at_hand, path) {
                     Some(bytes) => bytes.to_vec(),
-                    None => sapwood_repo_log::read_location(&*self.store, &file.bytes)?,
+                    None => {
+                        let fail = |e| Error::io(e, "Can't read", Path::new(path));
+                        self.read_at_location(&file.bytes).map_err(fail)?
+                    }
                 };
                 mirror.write(storage, path, &bytes, file.executable)?;
             }

@@ -9,6 +9,7 @@
 //! - writing: [`claims`] gathers what a commit brings, and claims an entry for it;
 //! - starting: the state that was [`saved`] last, else a checkpoint of the store, then the entries that follow;
 //! - [`reps`]: what other servers have brought and revisions made here may share;
+//! - [`push`]: what people changed in the folder goes to the store;
 //! - [`overlay`]: changes of files beside revisions (locks on paths), which become an entry, too.
 //!
 //! Invariants: what is added follows from the state of the entry before it, or is [`Error::Overtaken`]; while a commit goes on
@@ -21,6 +22,7 @@ mod mirror;
 mod overlay;
 mod packed_props;
 mod places;
+mod push;
 mod reps;
 mod saved;
 mod tail;
@@ -33,6 +35,7 @@ use std::thread::{self, ThreadId};
 use std::time::Duration;
 
 use parking_lot::{Mutex, MutexGuard, RwLock};
+use sapwood_block_cache::BlockCache;
 use sapwood_core::Revnum;
 use sapwood_fsfs_format::Layout;
 use sapwood_fsfs_format::current::Current;
@@ -61,6 +64,8 @@ pub(crate) struct LogRevisions {
     storage: Arc<dyn WriteStorage>,
     db: PathBuf,
     store: Arc<dyn Store>,
+    /// Blocks of its objects on this machine.
+    cache: Option<Arc<BlockCache>>,
     log: RwLock<RepositoryLog>,
     tail: Tail,
     /// Held while a commit goes on, and by whom.
@@ -102,12 +107,15 @@ impl LogRevisions {
             sapwood_repo_log::Error::NotThere(marker.address.clone().into_boxed_str())
         })?;
         marker.check(&log.state().repository, db)?;
+        let is_folder = marker.address.starts_with("file://");
         let opened = Self {
             layout,
             mirror: Mirror::new(db),
             storage,
             db: db.to_owned(),
             store,
+            // A folder is on a disk already.
+            cache: (!is_folder).then(sapwood_block_cache::shared).flatten(),
             log: RwLock::new(log),
             tail: Tail::default(),
             in_flight: Mutex::default(),
@@ -136,8 +144,9 @@ impl LogRevisions {
         Flight { holder: &self.holder, _in_flight: in_flight }
     }
 
-    /// Applies what other servers have added, as of now. A thread that commits sees what it began with.
-    fn refresh(&self) -> Result<()> {
+    /// Applies what other servers have added, as of now: what is there for readers is what was applied last. A thread that commits sees
+    /// what it began with. It may wait for a commit of this process, so the caller holds no lock.
+    pub(crate) fn refresh(&self) -> Result<()> {
         if *self.holder.lock() == Some(thread::current().id()) {
             return Ok(());
         }
@@ -184,9 +193,6 @@ impl RevisionStore for LogRevisions {
     }
 
     fn version(&self, object: Object<'_>) -> io::Result<Stamp> {
-        if object == Object::Youngest {
-            self.refresh().map_err(tail::as_io)?;
-        }
         let number = self.version_of(object).ok_or(io::ErrorKind::NotFound)?;
         // A version of such a store is never met again: as if it were old.
         Ok(Stamp { inode: number, len: 0, modified: 0, changed: 0 })

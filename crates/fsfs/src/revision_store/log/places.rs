@@ -8,9 +8,10 @@ use std::io::{self, ErrorKind};
 use std::ops::Range;
 use std::sync::Arc;
 
+use sapwood_block_cache::BlockCache;
 use sapwood_core::{Exact as _, Revnum, exact::clamped, len64};
 use sapwood_objects::{Key, Store};
-use sapwood_repo_log::{Location, RevisionData, State, read_location};
+use sapwood_repo_log::{Location, Place, RevisionData, State, read_location};
 use sapwood_store::StoredFile;
 
 use super::super::Object;
@@ -25,28 +26,45 @@ const LOG: &str = "log";
 #[derive(Debug)]
 struct StoredBytes {
     store: Arc<dyn Store>,
-    key: Key,
-    /// Where they are in the object.
-    range: Range<u64>,
+    cache: Option<Arc<BlockCache>>,
+    /// Where they are.
+    place: Place,
+    /// Where else they are, if they are a copy.
+    original: Option<Place>,
+}
+
+impl StoredBytes {
+    fn read_part(&self, place: &Place, part: Range<u64>) -> io::Result<Vec<u8>> {
+        let Range { start, end } = part;
+        let part = place.range.start.saturating_add(start)..place.range.start.saturating_add(end);
+        if let Some(cache) = &self.cache {
+            let read = cache.read(&*self.store, &place.key, place.object_len, part);
+            return read.map_err(as_io);
+        }
+        self.store.get(&place.key, part).map_err(as_io)?.ok_or_else(|| {
+            let address = sapwood_objects::Blobs::address(&*self.store);
+            as_io(sapwood_objects::Error::missing(address, &place.key))
+        })
+    }
 }
 
 impl StoredFile for StoredBytes {
     fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<usize> {
-        let from = self.range.start.saturating_add(offset).min(self.range.end);
-        let end = from.saturating_add(len64(buf.len())).min(self.range.end);
+        let len = self.len()?;
+        let from = offset.min(len);
+        let end = from.saturating_add(len64(buf.len())).min(len);
         if from == end {
             return Ok(0);
         }
-        let bytes = self.store.get(&self.key, from..end).map_err(as_io)?;
-        let bytes = bytes.ok_or_else(|| {
-            let address = sapwood_objects::Blobs::address(&*self.store);
-            as_io(sapwood_objects::Error::missing(address, &self.key))
-        })?;
+        let bytes = match (self.read_part(&self.place, from..end), &self.original) {
+            (Err(_), Some(original)) => self.read_part(original, from..end)?,
+            (read, _) => read?,
+        };
         io::Read::read(&mut bytes.as_slice(), buf)
     }
 
     fn len(&self) -> io::Result<u64> {
-        Ok(self.range.end.minus(self.range.start))
+        Ok(self.place.range.end.minus(self.place.range.start))
     }
 
     fn short_read_is_end(&self) -> bool {
@@ -71,6 +89,13 @@ impl StoredFile for HeldBytes {
     fn short_read_is_end(&self) -> bool {
         true
     }
+}
+
+/// Where bytes of an entry are in the entry itself.
+fn entry_place(location: &Location) -> sapwood_objects::Result<Place> {
+    let key = Key::slot(&Key::new(LOG)?, location.slot)?;
+    let at = len64(location.at);
+    Ok(Place { key, object_len: u64::MAX, range: at..at.plus(len64(location.len)) })
 }
 
 /// The first revision that is in no pack.
@@ -124,10 +149,11 @@ impl LogRevisions {
 
     fn open_revision(&self, revision: Revnum) -> io::Result<Arc<dyn StoredFile>> {
         match self.with_state(|state| state.data.get(&revision.0).copied()) {
-            Some(RevisionData::Inline(Location { slot, at, len, .. })) => {
-                let at = len64(at);
-                let log = Key::new(LOG).map_err(as_io)?;
-                self.open_bytes(Key::slot(&log, slot), at..at.plus(len64(len)))
+            Some(RevisionData::Inline(location)) => {
+                let place = self.with_state(|state| state.place(&location)).map_err(as_io)?;
+                let original = entry_place(&location).map_err(as_io)?;
+                let original = (original.key != place.key).then_some(original);
+                Ok(self.stored(place, original))
             }
             Some(RevisionData::Big(object, _)) => {
                 self.open_bytes(Key::of_token("big", object.token), 0..object.len)
@@ -140,17 +166,24 @@ impl LogRevisions {
         }
     }
 
+    /// A whole object.
     fn open_bytes(
         &self,
         key: sapwood_objects::Result<Key>,
         range: Range<u64>,
     ) -> io::Result<Arc<dyn StoredFile>> {
-        let (store, key) = (Arc::clone(&self.store), key.map_err(as_io)?);
-        Ok(Arc::new(StoredBytes { store, key, range }))
+        let place = Place { key: key.map_err(as_io)?, object_len: range.end, range };
+        Ok(self.stored(place, None))
+    }
+
+    fn stored(&self, place: Place, original: Option<Place>) -> Arc<dyn StoredFile> {
+        let (store, cache) = (Arc::clone(&self.store), self.cache.clone());
+        Arc::new(StoredBytes { store, cache, place, original })
     }
 
     pub(super) fn read_at_location(&self, at: &Location) -> io::Result<Vec<u8>> {
-        read_location(&*self.store, at).map_err(as_io)
+        let place = self.with_state(|state| state.place(at)).map_err(as_io)?;
+        read_location(&*self.store, &place, at).map_err(as_io)
     }
 
     /// The number of entries up to the last one that touched an object; `None` when there is no such object.

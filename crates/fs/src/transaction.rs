@@ -5,16 +5,15 @@ use std::sync::Arc;
 
 use sapwood_core::{FsPath, Md5, NodeKind, PropList, Revnum};
 use sapwood_delta::TextDelta;
-pub use sapwood_fsfs::txn::{DeltaAhead, KnownText, NewRevision, WriteConfig, WriteOptions, flags};
-pub use sapwood_txn_rules::Touch;
+use sapwood_fsfs::txn::{KnownText, NewRevision};
+use sapwood_txn_rules::Touch;
 
 use crate::backend;
-pub use crate::bulk::Bulk;
 use crate::error::Result;
 use crate::filesystem::other_engine;
 use crate::of::{both, each, of};
 use crate::root::Root;
-pub use crate::writer::{ChangeProps, Writer};
+use crate::writer::Writer;
 
 /// A transaction.
 #[derive(Debug)]
@@ -24,7 +23,30 @@ pub struct Txn {
 }
 
 #[allow(clippy::missing_errors_doc)]
+impl Writer {
+    /// Begins a transaction on a revision.
+    pub fn begin(self: &Arc<Self>, base: Revnum) -> Result<Txn> {
+        Ok(Txn::of(
+            self,
+            each!(self.engine(), writer, wrap => wrap(backend::Writer::begin(writer, base)?)),
+        ))
+    }
+
+    /// Opens a transaction on disk; E160007 when there is none of that name.
+    pub fn open_txn(self: &Arc<Self>, name: &str) -> Result<Txn> {
+        Ok(Txn::of(
+            self,
+            each!(self.engine(), writer, wrap => wrap(backend::Writer::open_txn(writer, name)?)),
+        ))
+    }
+}
+
+#[allow(clippy::missing_errors_doc)]
 impl Txn {
+    pub(crate) fn of(writer: &Arc<Writer>, of: of!(Txn)) -> Self {
+        Self { writer: Arc::clone(writer), of }
+    }
+
     /// Its name.
     #[must_use]
     pub fn name(&self) -> String {

@@ -1,0 +1,128 @@
+//! Repositories in a store: several servers, used by the reference's clients.
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
+
+use std::fs;
+use std::path::PathBuf;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use sapwood_testkit::server::Server;
+use sapwood_testkit::{Programs, Rng};
+use tempfile::TempDir;
+
+/// A repository in a store, which anybody may write to, and folders for it.
+struct Stored {
+    folder: TempDir,
+    address: String,
+}
+
+fn ours(args: &[&str]) -> String {
+    Programs::ours().run("sapwood", args).expect_success(args[0]).stdout_text()
+}
+
+impl Stored {
+    fn new(folders: &[&str]) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let address = format!("file://{}", folder.path().join("store").display());
+        let stored = Self { folder, address };
+        for (name, verb) in folders.iter().zip(["create", "attach", "attach"]) {
+            fs::create_dir(stored.path(name)).unwrap();
+            ours(&["store", verb, &stored.address, &stored.repository(name)]);
+        }
+        let conf = stored.path(folders[0]).join("repo/conf/svnserve.conf");
+        fs::write(conf, "[general]\nanon-access = write\n").unwrap();
+        let pushed = ours(&["store", "push", &stored.repository(folders[0])]);
+        assert_eq!(pushed, "conf/svnserve.conf\n");
+        assert_eq!(ours(&["store", "push", &stored.repository(folders[0])]), "");
+        stored
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn repository(&self, name: &str) -> String {
+        self.path(name).join("repo").to_str().unwrap().to_owned()
+    }
+
+    fn server(&self, name: &str) -> Server {
+        Server::start(&Programs::ours(), &self.path(name), &[])
+    }
+}
+
+/// What the reference's client says, if it succeeds.
+fn reference(program: &str, args: &[&str]) -> Option<String> {
+    let output = Programs::reference().run(program, args);
+    (output.code == 0).then(|| output.stdout_text())
+}
+
+#[test]
+fn servers_that_are_killed_lose_nothing_that_was_acknowledged() {
+    let commits: usize = if std::env::var_os("SAPWOOD_LONG").is_some() { 10_000 } else { 45 };
+    let names = ["one", "two", "three"];
+    let stored = Stored::new(&names);
+    let servers = names.map(|name| Mutex::new(Some(stored.server(name))));
+    let url = |at: usize| {
+        let server = servers[at].lock().unwrap();
+        server.as_ref().map(|server| server.url("repo"))
+    };
+    let text = stored.path("text");
+    fs::write(&text, "text\n").unwrap();
+    let (next, ends) = (AtomicUsize::new(0), AtomicBool::new(false));
+    let acknowledged = Mutex::new(Vec::new());
+    std::thread::scope(|scope| {
+        let committing: Vec<_> = (0..3)
+            .map(|client| {
+                let (url, text, next, acknowledged) = (&url, &text, &next, &acknowledged);
+                scope.spawn(move || {
+                    let mut rng = Rng::new(client);
+                    loop {
+                        let number = next.fetch_add(1, Ordering::SeqCst);
+                        if number >= commits {
+                            break;
+                        }
+                        let Some(url) = url(rng.below(3)) else { continue };
+                        let name = format!("f{number}");
+                        let put = ["-m", "x", "-U", &url, "put", text.to_str().unwrap(), &name];
+                        if reference("svnmucc", &put).is_some() {
+                            acknowledged.lock().unwrap().push(name);
+                        }
+                    }
+                })
+            })
+            .collect();
+        scope.spawn(|| {
+            let mut rng = Rng::new(99);
+            let mut killed = 0;
+            while !ends.load(Ordering::SeqCst) {
+                // When some more were committed, a server dies, and another begins in its place.
+                let done = acknowledged.lock().unwrap().len();
+                if done < (killed + 1) * 4 {
+                    std::thread::yield_now();
+                    continue;
+                }
+                let at = rng.below(3);
+                drop(servers[at].lock().unwrap().take());
+                *servers[at].lock().unwrap() = Some(stored.server(names[at]));
+                killed += 1;
+            }
+            assert!(killed >= 2, "only {killed} servers were killed");
+        });
+        committing.into_iter().for_each(|client| client.join().unwrap());
+        ends.store(true, Ordering::SeqCst);
+    });
+    let acknowledged = acknowledged.into_inner().unwrap();
+    assert!(acknowledged.len() > commits / 2, "{} of {commits}", acknowledged.len());
+    let lists = [0, 1, 2].map(|at| reference("svn", &["ls", &url(at).unwrap()]).unwrap());
+    assert!(lists[0] == lists[1] && lists[1] == lists[2], "{lists:?}");
+    for name in &acknowledged {
+        assert_eq!(lists[0].lines().filter(|line| line == name).count(), 1, "{name}");
+    }
+    // One history, in which each came once.
+    let log = reference("svn", &["log", "-q", "-v", &url(0).unwrap()]).unwrap();
+    let added = log.lines().filter(|line| line.starts_with("   A /f")).count();
+    assert_eq!(added, lists[0].lines().count());
+    let plain = stored.path("plain");
+    ours(&["store", "export", "-q", &stored.address, plain.to_str().unwrap()]);
+    reference("svnadmin", &["verify", "-q", plain.to_str().unwrap()]).expect("1.14 verifies it");
+}
