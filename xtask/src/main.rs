@@ -1,10 +1,11 @@
 //! `cargo xtask`: the one command that is CI.
 //!
 //! Holds the command line only; the steps are in [`steps`], where they keep temporary files in
-//! [`scratch`], the web pages in a browser in [`browser`], object stores in [`objects`], packages of the program in [`dist`] with pages for `man` from [`man_page`], releases in [`release`], what dependencies may be in [`licences`], the Debian packages that the
+//! [`scratch`], the web pages in a browser in [`browser`], their JSON interface in [`api`], object stores in [`objects`], packages of the program in [`dist`] with pages for `man` from [`man_page`], releases in [`release`], what dependencies may be in [`licences`], the Debian packages that the
 //! interoperation tests need in [`packages`]. Invariant: `cargo xtask test` does everything that
 //! `.ci/run` does, needs no terminal and no input, and ends with a non-zero status if any step fails.
 
+mod api;
 mod browser;
 mod dist;
 mod fuzz;
@@ -30,6 +31,8 @@ usage: cargo xtask COMMAND
   fmt        only the formatting check
   clippy     only the lints
   browser    the web pages in Chromium (installs what tools/browser/package-lock.json names)
+  api        the JSON interface by schemathesis (installs what tools/api/requirements.txt names;
+             --examples N, --seed N)
   objects    what stands on object stores, against a real one (Ceph: see tools/ceph.sh)
   dist       build a Debian package and a container file into target/dist
              (--profile PROFILE, --target TRIPLE)
@@ -49,6 +52,7 @@ fn main() -> ExitCode {
     let outcome = match command.as_str() {
         "test" | "ci" => packages::ensure().and_then(|()| steps::everything()),
         "browser" => browser::browser(),
+        "api" => api::api(&rest),
         "objects" => objects::objects(),
         "quick" => steps::quick(),
         "packages" => packages::ensure(),

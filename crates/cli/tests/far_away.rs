@@ -20,8 +20,14 @@ fn svn(args: &[&str]) {
 }
 
 /// Runs our `svn`, whose requests of a method go out together over one connection: no reply passes from the first one to
-/// the last one.
-fn together(served: &Served, wc: &Path, method: &'static str, wanted: usize, args: &[&str]) {
+/// the last one. Returns the turns.
+fn together(
+    served: &Served,
+    wc: &Path,
+    method: &'static str,
+    wanted: usize,
+    args: &[&str],
+) -> usize {
     let is_shut = Box::new(move |seen: &[usize]| seen[0] > 0 && seen[0] < wanted);
     let relay = Relay::start(served.port, &[method], is_shut);
     let url = format!("http://127.0.0.1:{}/svn/repo", relay.port);
@@ -31,6 +37,7 @@ fn together(served: &Served, wc: &Path, method: &'static str, wanted: usize, arg
     let after = relay.seen();
     assert_eq!(after.requests, [wanted], "requests of {method}");
     assert_eq!(after.connections - before.connections, 1, "one connection");
+    after.turns - before.turns
 }
 
 #[test]
@@ -40,23 +47,38 @@ fn requests_do_not_grow_into_turns() {
     let wc_path = wc.to_str().unwrap();
     let url = format!("http://127.0.0.1:{}/svn/repo", served.port);
     svn(&["checkout", "-q", &url, wc_path]);
-    for count in [10, 40] {
+    let mut turns = Vec::new();
+    for count in [50, 200] {
         let folder = wc.join(format!("many{count}"));
         fs::create_dir(&folder).unwrap();
         let files: Vec<String> =
             (0..count).map(|n| folder.join(format!("f{n}")).to_str().unwrap().to_owned()).collect();
-        files.iter().for_each(|file| fs::write(file, format!("text of {file}\n")).unwrap());
-        let files: Vec<&str> = files.iter().map(String::as_str).collect();
+        let write = |what: &str| {
+            files.iter().for_each(|file| fs::write(file, format!("{what} of {file}\n")).unwrap());
+        };
+        write("text");
+        let names: Vec<&str> = files.iter().map(String::as_str).collect();
         let folder = folder.to_str().unwrap();
         svn(&["add", "-q", folder]);
-        together(&served, &wc, "PUT /", count, &["commit", "-q", "-m", "many", wc_path]);
-        svn(&[&["propset", "-q", "p", "v"], &files[..]].concat());
-        together(&served, &wc, "PROPPATCH /", count, &["commit", "-q", "-m", "props", wc_path]);
-        together(&served, &wc, "LOCK /", count, &[&["lock", "-q"], &files[..]].concat());
-        together(&served, &wc, "UNLOCK /", count, &[&["unlock", "-q"], &files[..]].concat());
-        svn(&[&["delete", "-q"], &files[..]].concat());
-        together(&served, &wc, "DELETE /", count, &["commit", "-q", "-m", "gone", wc_path]);
+        let commit = ["commit", "-q", "-m", "many", wc_path];
+        let added = together(&served, &wc, "PUT /", count, &commit);
+        write("another text");
+        let changed = together(&served, &wc, "PUT /", count, &commit);
+        svn(&[&["propset", "-q", "p", "v"], &names[..]].concat());
+        let props = together(&served, &wc, "PROPPATCH /", count, &commit);
+        let locked =
+            together(&served, &wc, "LOCK /", count, &[&["lock", "-q"], &names[..]].concat());
+        let freed =
+            together(&served, &wc, "UNLOCK /", count, &[&["unlock", "-q"], &names[..]].concat());
+        svn(&[&["delete", "-q"], &names[..]].concat());
+        let gone = together(&served, &wc, "DELETE /", count, &commit);
+        turns.push([added, changed, props, gone, locked, freed]);
     }
+    // What ends the last request may come in a piece of its own.
+    assert!(
+        turns.iter().flatten().all(|turns| *turns <= 8),
+        "turns of 50 and of 200 files: {turns:?}"
+    );
 }
 
 /// Files at the root of the repository.

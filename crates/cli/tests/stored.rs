@@ -10,7 +10,7 @@ use sapwood_testkit::server::Server;
 use sapwood_testkit::{Programs, Rng};
 use tempfile::TempDir;
 
-/// A repository in a store, which anybody may write to, and folders for it.
+/// A repository in a store, which all may write to, and folders for it.
 struct Stored {
     folder: TempDir,
     address: String,

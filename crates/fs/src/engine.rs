@@ -40,10 +40,11 @@ impl Engine {
         let kind = kind.map_err(|error| {
             SvnError::io(&error, format_args!("Can't open file '{}'", path.display()))
         })?;
-        let line = kind.split(|b| *b == b'\n').next().unwrap_or_default();
-        match line.trim_ascii() {
-            // Its files may be in a store of objects.
-            b"fsfs" | b"sapwood-store" => Ok(Self::Fsfs),
+        // Of a repository in a store of objects, the other lines say where that is.
+        let lines = kind.trim_ascii().split(|b| *b == b'\n').collect::<Vec<_>>();
+        let first = if let [b"sapwood-store", ..] = *lines { b"fsfs" } else { kind.trim_ascii() };
+        match first {
+            b"fsfs" => Ok(Self::Fsfs),
             b"fsx" => Ok(Self::Fsx),
             other => {
                 let message = format!("Unknown FS type '{}'", other.escape_ascii());

@@ -5,8 +5,8 @@
 //! looks at what is written here before `min-unpacked-rev` says that the shard is packed; what an
 //! interrupted run left behind is removed by the next.
 
-use sapwood_core::Cut;
 use sapwood_core::len64;
+use sapwood_core::{Cut, Exact as _};
 use std::path::{Path, PathBuf};
 
 use sapwood_core::Revnum;
@@ -76,11 +76,11 @@ impl SharedState {
         config: RevpropPackConfig,
     ) -> Result<Vec<(String, Vec<u8>)>> {
         let size = self.layout.format.shard_size.unwrap_or(1);
-        let start = shard.saturating_mul(size);
+        let start = shard.times(size);
         // Revision 0 is never packed.
         let first = start.max(1);
         let mut dumps = Vec::new();
-        for revision in first..start.saturating_add(size) {
+        for revision in first..start.plus(size) {
             let object = Object::Props(Revnum(revision));
             let fail = |e| Error::io(e, "Can't open file", &self.revisions.place(object));
             dumps.push(self.revisions.read(object, FILE_LEN).map_err(fail)?);

@@ -6,16 +6,18 @@
 use std::path::PathBuf;
 
 use sapwood_core::{FsPath, NodeKind, Revnum};
-use sapwood_fs_common::lock_paths::LockHost;
+use sapwood_fs_common::lock_paths::{self, LockHost};
 use sapwood_fs_common::locks::LockFiles;
 use sapwood_fsfs_format::layout::names;
 use sapwood_store::{HeldLock, WriteStorage};
 
 use crate::error::{Error, Result};
-use crate::locks::LockOutcome;
 use crate::revision_store::{FileChanges, LogRevisions};
 use crate::root::Root;
 use crate::txn::Writer;
+
+/// What became of several paths.
+type LockOutcome<T> = lock_paths::LockOutcome<T, Error>;
 
 /// What locking sees and changes: the files in memory.
 #[derive(Debug)]

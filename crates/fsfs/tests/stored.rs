@@ -316,7 +316,7 @@ fn what_works_on_files_says_where_they_are() {
     let one = stored.server("one");
     let error = one.fs.freeze().unwrap_err().to_string();
     assert!(error.contains("'freeze'") && error.contains(&stored.address), "{error}");
-    // A new UUID is everybody's.
+    // A new UUID is that of all.
     let two = stored.server("two");
     let uuid = "0f0e0d0c-0b0a-0908-0706-050403020100";
     let renewed = one.writer.set_uuid(uuid).unwrap();

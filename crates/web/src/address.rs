@@ -67,6 +67,8 @@ pub enum Kind {
     Graph,
     /// `search`: what has some words in it.
     Search,
+    /// `search.atom`: the newest revisions that have them, for programs that read news.
+    SearchFeed,
     /// `style/DIGEST.css` and `style/DIGEST.svg`.
     Style,
     /// `signin`: asks a browser for a password, and sends it back. The server answers it.
@@ -94,10 +96,17 @@ impl Kind {
                 | Self::Revision(_)
                 | Self::Differences(_)
                 | Self::Search
+                | Self::SearchFeed
                 | Self::Style
                 | Self::SignIn
                 | Self::Description
         )
+    }
+
+    /// Whether it is made of a search: it follows the index, not the newest revision.
+    #[must_use]
+    pub const fn is_search(self) -> bool {
+        matches!(self, Self::Search | Self::SearchFeed)
     }
 }
 
@@ -214,6 +223,7 @@ impl Address {
             _ if form == Form::Json => return Ok(None),
             "" if below.is_empty() => Kind::Home,
             "feed" => Kind::Feed,
+            "search.atom" if below.is_empty() => Kind::SearchFeed,
             "tar.gz" => Kind::Archive(ArchiveForm::TarGz),
             "zip" => Kind::Archive(ArchiveForm::Zip),
             "style" => Kind::Style,

@@ -37,7 +37,12 @@ pub(crate) fn reply(request: &Request<'_>) -> Result<Reply> {
         Kind::Compare => compare::value(request)?,
         Kind::Graph => graph(&Graph::read(request)?),
         Kind::Search => found(&Hits::read(request)?),
-        Kind::Home | Kind::Feed | Kind::Archive(_) | Kind::Style | Kind::SignIn => {
+        Kind::Home
+        | Kind::Feed
+        | Kind::SearchFeed
+        | Kind::Archive(_)
+        | Kind::Style
+        | Kind::SignIn => {
             return Err(Fault::Missing);
         }
     };

@@ -117,6 +117,7 @@ pub fn answer(request: &Request<'_>) -> Result<Reply> {
         Kind::Compare => compare::page(request),
         Kind::Feed => feed::reply(request),
         Kind::Search => search_page::page(request),
+        Kind::SearchFeed => feed::of_search(request),
         Kind::Locks => locks::page(request),
         Kind::Branches => branches::page(request),
         Kind::Graph => graph::page(request),

@@ -107,6 +107,11 @@ impl Links {
         format!("{pages}/search?q={}&in={section}{after}", field(words))
     }
 
+    /// The feed of a search.
+    pub(crate) fn search_feed(&self, words: &str, section: Section) -> String {
+        format!("{}/search.atom?q={}&in={}", self.pages, field(words), section.as_str())
+    }
+
     /// Where the form of searches leads.
     pub(crate) fn search_form(&self) -> String {
         format!("{}/search", self.pages)

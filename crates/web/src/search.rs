@@ -85,10 +85,15 @@ struct Search<'a> {
 
 impl Hits {
     pub(crate) fn read(request: &Request<'_>) -> Result<Self> {
+        Self::in_section(request, request.address.query.section)
+    }
+
+    /// The same in another section than the address names.
+    pub(crate) fn in_section(request: &Request<'_>, section: Section) -> Result<Self> {
         let index = request.index.ok_or(Fault::Missing)?;
         let asked = &request.address.query;
         let words = asked.words.as_deref().unwrap_or("");
-        Self::find(request.view, index, words, asked.section, asked.after.as_deref())
+        Self::find(request.view, index, words, section, asked.after.as_deref())
     }
 
     /// Searches for `words` ([`Query`]), behind the hit `after`.

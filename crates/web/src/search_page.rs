@@ -76,7 +76,13 @@ fn found(request: &Request<'_>, asked: &str, hits: &Hits) -> Markup {
         }
     };
     let few = crate::budget::FEW_HITS;
+    let has_feed = !matches!(section, Section::Paths | Section::Texts | Section::Properties);
     html! {
+        @if has_feed {
+            div.actions {
+                a.feed href=(request.links.search_feed(asked, section)) rel="nofollow" { (words::FEED) }
+            }
+        }
         @if hits.complete_to.is_none() { (layout::note(words::INDEX_GROWS)) }
         @if hits.is_empty() { (layout::note(words::NOTHING_FOUND)) }
         @if !hits.paths.is_empty() {

@@ -573,7 +573,8 @@ fn a_search_finds_what_may_be_seen_and_nothing_else() {
         for section in ["all", "paths", "revisions", "texts", "properties", "changes"] {
             let hidden = page(&Hides("/secret"), &format!("q={asked}&in={section}"));
             let none = page(&Hides("/secret"), &format!("q=nowhere-at-all&in={section}"));
-            let plain = hidden.replace(&asked.replace('+', " "), "nowhere-at-all");
+            let [typed, sent] = [" ", "%20"].map(|space| asked.replace('+', space));
+            let plain = hidden.replace(&typed, "nowhere-at-all").replace(&sent, "nowhere-at-all");
             assert_eq!(plain, none, "{asked} in {section}");
         }
     }

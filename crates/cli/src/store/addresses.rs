@@ -3,20 +3,39 @@
 //! Invariant: there is one connection to a bucket, whatever number of repositories it has.
 
 use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use parking_lot::Mutex;
+use sapwood_core::Exact as _;
 use sapwood_objects::{Error, Store, addresses};
 use sapwood_objects_s3::{Address, Connection};
 
 use super::settings;
+use crate::user_folders;
 
 /// Connections, by bucket.
 static CONNECTIONS: Mutex<BTreeMap<String, Connection>> = Mutex::new(BTreeMap::new());
 
-/// Makes the stores known that this program can open.
+/// The variable that names the folder in which blocks of stores are kept on this machine; `none` for no folder.
+const CACHE: &str = "SAPWOOD_STORE_CACHE";
+/// The variable that says how much may be kept, in megabytes.
+const CACHE_SIZE: &str = "SAPWOOD_STORE_CACHE_SIZE";
+/// How much may be kept where that does not say, in megabytes.
+const DEFAULT_SIZE: u64 = 10_000;
+/// Bytes of a megabyte.
+const MEGABYTE: u64 = 1 << 20;
+
+/// Makes the stores known that this program can open, and where their blocks are kept.
 pub(crate) fn register() {
     addresses::register("s3", open_s3);
+    let folder = std::env::var_os(CACHE).map(PathBuf::from);
+    if folder.as_deref() != Some(Path::new("none")) {
+        let size = std::env::var(CACHE_SIZE).ok().and_then(|size| size.parse().ok());
+        let limit = size.unwrap_or(DEFAULT_SIZE).times(MEGABYTE);
+        let folder = folder.unwrap_or_else(|| user_folders::caches().join("store"));
+        sapwood_block_cache::set_shared(folder, limit);
+    }
 }
 
 fn open_s3(address: &str) -> sapwood_objects::Result<Arc<dyn Store>> {

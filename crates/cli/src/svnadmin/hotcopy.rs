@@ -4,6 +4,7 @@ use std::path::Path;
 
 use sapwood_core::SvnResult;
 use sapwood_fs::admin::hotcopy::HotcopyOptions;
+use sapwood_objects::addresses;
 use sapwood_repos::hotcopy::hotcopy;
 
 use crate::command::{Invocation, Runner, Subcommand, name};
@@ -31,10 +32,16 @@ fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
     let source = repo::open(from.as_ref().unwrap_or(&invocation.repository), options)?;
     let hotcopy_options =
         HotcopyOptions { incremental: options.has(name::INCREMENTAL), ..HotcopyOptions::default() };
+    let cancel = crate::signals::cancel_token();
+    let to = Path::new(repo::local_style(&to));
+    if let Some(address) = source.fs().store_address().filter(|_| !hotcopy_options.incremental) {
+        // A copy of what is in a store is a folder that needs none.
+        sapwood_repo_transfer::export(addresses::open(address)?, to, &cancel)?;
+        return Ok(());
+    }
     let quiet = options.has(name::QUIET);
     let out = &mut invocation.out;
-    let to = Path::new(repo::local_style(&to));
-    hotcopy(&source, to, &hotcopy_options, &crate::signals::cancel_token(), &mut |first, last| {
+    hotcopy(&source, to, &hotcopy_options, &cancel, &mut |first, last| {
         if quiet {
             return Ok(());
         }

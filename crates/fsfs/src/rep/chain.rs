@@ -43,22 +43,26 @@ pub(crate) struct Chain {
     levels: Vec<Windows>,
     /// [`HOLD`], but in tests.
     hold: usize,
+    /// Whether the text fits into the cache. One that does not leaves nothing there: the next pass would find little of it.
+    fits: bool,
     keep: Keep,
 }
 
 impl Chain {
     /// The chain of a node-revision's representation.
     pub(crate) fn open(fs: &Fs, rep: &Representation, txn: Option<TxnId>) -> Result<Self> {
+        let fits = rep.expanded_size <= fs.caches.capacity();
         Ok(Self {
             levels: vec![Windows::new(RepData::open(fs, rep, txn)?)],
             hold: HOLD,
-            keep: Keep::All,
+            fits,
+            keep: if fits { Keep::All } else { Keep::Nothing },
         })
     }
 
     /// Sets what is left in the cache from now on.
     pub(crate) const fn set_keep(&mut self, keep: Keep) {
-        self.keep = keep;
+        self.keep = if self.fits { keep } else { Keep::Nothing };
     }
 
     /// The part number `number` of the expanded text, `None` behind the last. Parts are asked for
@@ -319,6 +323,44 @@ mod tests {
             texts.push(text.clone());
         }
         (fs, texts)
+    }
+
+    /// A text that does not fit into the cache leaves none of its windows there, whatever is asked for.
+    #[test]
+    fn what_does_not_fit_is_not_kept() {
+        use crate::txn::{WriteOptions, Writer};
+        let folder = tempfile::tempdir().unwrap();
+        let db = folder.path().join("db");
+        let options = crate::CreateOptions { flush_to_disk: false, ..Default::default() };
+        crate::create::create(&sapwood_store::LocalStorage, &db, &options).unwrap();
+        let open =
+            || Filesystem::open(&db, &Caches::new(2 << 20), &OpenOptions::default()).unwrap();
+        let options = WriteOptions { flush_to_disk: false, ..WriteOptions::default() };
+        let mut txn = Writer::new(&open(), options).unwrap().begin(Revnum(0)).unwrap();
+        let text = sapwood_core::rng::Rng::new(7).lines(100_000);
+        assert!(text.len() > 2 << 20);
+        for (path, text) in [("/long", &text[..]), ("/short", &text[..1 << 20])] {
+            txn.make_file(fspath(path)).unwrap();
+            txn.set_text(fspath(path), &mut &*text, None).unwrap();
+        }
+        txn.commit().unwrap();
+        for (path, is_kept) in [("/long", false), ("/short", true)] {
+            let fs = open();
+            let rep =
+                fs.revision_root(Revnum(1)).unwrap().node(fspath(path)).unwrap().rev.text.unwrap();
+            for keep in [None, Some(Keep::All), Some(Keep::Bottom)] {
+                let mut chain = Chain::open(&fs.fs, &rep, None).unwrap();
+                keep.into_iter().for_each(|keep| chain.set_keep(keep));
+                for number in 0.. {
+                    let Some(window) = chain.window(&fs.fs, number).unwrap() else { break };
+                    let key = text_key(&fs.fs, &chain.levels[0].data, number).unwrap();
+                    drop(window);
+                    let found = fs.fs.caches.get(key).is_some();
+                    assert!(!found || is_kept, "{path}: window {number}, {keep:?}");
+                    assert!(found || !is_kept || keep.is_some() || number > 0, "{path}");
+                }
+            }
+        }
     }
 
     #[test]

@@ -44,9 +44,9 @@ use crate::revision_store::{LogRevisions, StagedRevision};
 /// Transactions that one leader takes at most, so that the first need not wait for a crowd.
 const AT_ONCE: usize = 64;
 
-/// How long a group waits at most that was overtaken for the first time, and how often that doubles.
-const FIRST_PAUSE: Duration = Duration::from_millis(5);
-const LONGEST_PAUSE: u32 = 6;
+/// How many microseconds a group waits at most that was overtaken for the first time, halved, and how often that doubles.
+const FIRST_PAUSE: u64 = 2500;
+const DOUBLED: u32 = 6;
 
 /// A revision that was made.
 #[derive(Debug)]
@@ -276,9 +276,9 @@ fn commit_group(writer: &Arc<Writer>, group: &mut Group) -> Result<()> {
 /// Waits for a time by chance, longer after more losses: of several servers that lose to each other, one must be alone
 /// for as long as a commit takes.
 fn back_off(losses: u32) {
-    let most = FIRST_PAUSE.saturating_mul(1 << losses.min(LONGEST_PAUSE));
-    let chance = sapwood_objects::Token::new().map_or(u8::MAX, |token| token.as_bytes()[0]);
-    std::thread::sleep(most.saturating_mul(u32::from(chance)) / 256);
+    let most = FIRST_PAUSE.times(1 << losses.min(DOUBLED));
+    let chance = sapwood_objects::Token::new().map_or(most, |token| token.number() % most);
+    std::thread::sleep(Duration::from_micros(chance));
 }
 
 fn commit_once(writer: &Arc<Writer>, group: &mut Group) -> Result<()> {

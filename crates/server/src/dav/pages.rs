@@ -232,7 +232,7 @@ fn show(session: &Session<'_>, page: &Page, exchange: &mut Exchange) -> DavResul
         return archives::send(session, &request, exchange);
     }
     let reply = sapwood_web::answer(&request);
-    if page.address.kind() == Kind::Search && !rules.everything_readable() {
+    if page.address.kind().is_search() && !rules.everything_readable() {
         exchange.not_before = end_of_step(begun).map(NotBefore);
     }
     web_reply::write(exchange, reply.map_err(web_reply::failed)?);
@@ -268,7 +268,7 @@ fn end_of_step(begun: Instant) -> Option<Instant> {
 /// The index of the repository, where it is asked for.
 fn index_for(session: &Session<'_>, address: &Address) -> DavResult<Option<Index>> {
     let folder = session.shared.server.settings.search_folder.as_deref();
-    let Some(folder) = folder.filter(|_| address.kind() == Kind::Search) else { return Ok(None) };
+    let Some(folder) = folder.filter(|_| address.kind().is_search()) else { return Ok(None) };
     let repository = &session.repository;
     let uuid = repository.fs().uuid().map_err(SvnError::from)?;
     let index = Index::open(&Index::file(folder, repository.path()), &uuid);
@@ -314,7 +314,7 @@ fn note(session: &Session<'_>, address: &Address) -> Result<(), SvnError> {
         Kind::Locks => {
             session.log_command(&Operation::GetLocks { path, depth: Depth::Infinity });
         }
-        Kind::Search => log(&[], revision, sapwood_core::Revnum::ZERO, false),
+        Kind::Search | Kind::SearchFeed => log(&[], revision, sapwood_core::Revnum::ZERO, false),
         Kind::Log | Kind::Feed => log(&[path], revision, sapwood_core::Revnum::ZERO, false),
         Kind::Revision(revision) | Kind::Differences(revision) => {
             log(&[], revision, revision, true)

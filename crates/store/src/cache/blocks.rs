@@ -25,16 +25,21 @@ fn key(file: FileKey, number: u64) -> Key<Block> {
     BLOCK.key(file.fs, file.number, u64::from(file.packed), number)
 }
 
+/// So many blocks of a file of one revision may be kept with the items: 16 MiB, as files have them. What comes after that in a
+/// long file is texts, which a program that reads little reads once.
+const WITH_ITEMS: u64 = 256;
+
 impl Caches {
     /// Where a raw block is kept.
-    const fn blocks(&self, file: FileKey) -> &Store {
-        if self.files_are_items && !file.packed { &self.items } else { &self.blocks }
+    const fn blocks(&self, file: FileKey, number: u64) -> &Store {
+        let is_item = self.files_are_items && !file.packed && number < WITH_ITEMS;
+        if is_item { &self.items } else { &self.blocks }
     }
 
     /// A block, if it is in the cache.
     #[must_use]
     pub fn cached_block(&self, file: FileKey, number: u64) -> Option<Arc<Block>> {
-        self.blocks(file).get(&key(file, number).name)?.downcast().ok()
+        self.blocks(file, number).get(&key(file, number).name)?.downcast().ok()
     }
 
     /// Keeps a block.
@@ -45,7 +50,7 @@ impl Caches {
             tally.note_block(weight);
         }
         let item = Arc::clone(&block);
-        self.blocks(file).put(key(file, number).name, item, weight);
+        self.blocks(file, number).put(key(file, number).name, item, weight);
         self.govern(weight);
         block
     }
@@ -151,4 +156,25 @@ fn fill(file: &dyn StoredFile, offset: u64, size: usize, block: &mut Vec<u8>) ->
     // An allocator may give more room than was requested.
     block.truncate(size);
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A long file of one revision takes no more of a small program's memory than what is kept with the items, and the blocks.
+    #[test]
+    fn a_long_file_does_not_fill_the_cache() {
+        let caches = Caches::for_one_task(64 << 20);
+        let file = |number| FileKey { fs: 1, packed: false, number };
+        let keep = |file, number| drop(caches.keep_block(file, number, vec![0; 64 << 10].into()));
+        (0..4 * WITH_ITEMS).for_each(|number| keep(file(1), number));
+        let stats = caches.stats();
+        assert!(stats.bytes < 22 << 20, "{stats:?}");
+        assert!(caches.cached_block(file(1), 0).is_some());
+        assert!(caches.cached_block(file(1), 4 * WITH_ITEMS - 1).is_some());
+        // Many short ones have more room.
+        (2..402).for_each(|number| keep(file(number), 0));
+        assert!(caches.stats().bytes > 30 << 20, "{:?}", caches.stats());
+    }
 }

@@ -132,3 +132,32 @@ fn properties_of_the_root_are_found() {
     set(None);
     assert!(of(&Everything, "okapi").is_empty());
 }
+
+/// The feed of a search has the revisions that it finds, escaped, and none whose reason may not be read.
+#[test]
+fn a_search_has_a_feed() {
+    let place = Place::new();
+    assert!(matches!(place.ask(&Everything, "/search.atom?q=secret"), Err(Fault::Missing)));
+    place.search_index();
+    let feed = |access: &dyn PathAuthorizer, query: &str| {
+        let reply = place.ask(access, &format!("/search.atom?q={query}")).unwrap();
+        assert!(reply.headers[0].1.starts_with("application/atom+xml"));
+        let entries = reply.body.split("<entry>").skip(1);
+        let ids = entries.map(|entry| {
+            entry.split_once("/-/rev/").unwrap().1.split('<').next().unwrap().to_owned()
+        });
+        (ids.collect::<Vec<_>>(), reply.body)
+    };
+    assert_eq!(feed(&Everything, "the").0, ["3"]);
+    assert_eq!(feed(&Everything, "ada").0, ["3", "2", "1"]);
+    assert_eq!(feed(&Everything, "plan&in=changes").0, ["3", "1"]);
+    let (hostile, body) = feed(&Everything, "onerror");
+    assert!(hostile == ["2"] && body.contains(ESCAPED) && !body.contains("<img"), "{body}");
+    let rules = Hides("/secret");
+    assert!(feed(&rules, "only").0.is_empty() && feed(&rules, "plan&in=changes").0.is_empty());
+    let page = place.body(&Everything, "/search?q=ada");
+    assert!(page.contains("href=\"/r/-/search.atom?q=ada&amp;in=all\""), "{page}");
+    assert!(!place.body(&Everything, "/search?q=ada&in=paths").contains("search.atom"));
+    let tag = place.with(&Everything, "/search.atom?q=ada", crate::tag);
+    assert!(tag.unwrap().is_none(), "the index changes without a revision");
+}

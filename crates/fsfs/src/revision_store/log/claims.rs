@@ -26,8 +26,9 @@ const INLINE: u64 = 4 << 20;
 const PIECE: usize = 1 << 20;
 /// For how long a store is asked again that does not answer a claim.
 pub(super) const PATIENCE: Duration = Duration::from_secs(60);
-/// The pauses between: the first, and the longest.
-const PAUSES: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(2));
+/// The first pause between, in milliseconds, half as long as the second, and the longest.
+const FIRST_PAUSE: u64 = 50;
+const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 
 /// What is gathered.
 #[derive(Debug, Default)]
@@ -141,7 +142,7 @@ impl LogRevisions {
     /// The same of bytes in memory.
     pub(super) fn send_bytes(&self, part: &str, bytes: &[u8]) -> Result<Object> {
         let mut pieces = bytes.chunks(PIECE);
-        self.send_pieces(part, &mut || Ok(pieces.next().unwrap_or_default().to_vec()))
+        self.send_pieces(part, &mut || Ok(pieces.next().map_or(Vec::new(), <[u8]>::to_vec)))
     }
 
     /// Writes an object of the pieces that `next` gives, up to an empty one.
@@ -204,10 +205,10 @@ impl LogRevisions {
         };
         let begun = Instant::now();
         let mut patience = |attempts: u32, _: &sapwood_objects::Error| {
-            let doubled = PAUSES.0.saturating_mul(1 << attempts.min(10));
+            let doubled = Duration::from_millis(FIRST_PAUSE.times(1 << attempts.min(10)));
             let goes_on = begun.elapsed() < self.patience;
             if goes_on {
-                std::thread::sleep(doubled.min(PAUSES.1));
+                std::thread::sleep(doubled.min(LONGEST_PAUSE));
             }
             goes_on
         };

@@ -10,7 +10,7 @@ use std::io::{self, ErrorKind};
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use sapwood_core::{PropList, Revnum, exact::clamped, hashdump};
+use sapwood_core::{Exact as _, PropList, Revnum, exact::clamped, hashdump};
 use sapwood_fsfs_format::layout::names;
 use sapwood_fsfs_format::revprop_write::write_pack;
 use sapwood_objects::Token;
@@ -41,7 +41,7 @@ pub(super) struct Containers(Mutex<Vec<(Token, Arc<Files>)>>);
 
 impl LogRevisions {
     fn container(&self, shard: u64) -> io::Result<Arc<Files>> {
-        let first = shard.saturating_mul(self.shard_size());
+        let first = shard.times(self.shard_size());
         let pack = self.with_state(|state| state.packs.get(&first).copied());
         let pack = pack.ok_or(ErrorKind::NotFound)?;
         let token = pack.props.token;
@@ -91,7 +91,7 @@ impl LogRevisions {
         props: &dyn Fn() -> Result<Files>,
     ) -> Result<()> {
         let count = self.shard_size();
-        let first = shard.saturating_mul(count);
+        let first = shard.times(count);
         loop {
             let _flight = self.flight();
             self.catch_up()?;
@@ -184,7 +184,7 @@ impl LogRevisions {
         let fail = |e| Error::io(e, "Can't read", &self.place(Object::PropsManifest(shard)));
         let mut files = (*self.container(shard).map_err(fail)?).clone();
         files.insert(name.to_owned(), bytes);
-        let first = shard.saturating_mul(self.shard_size());
+        let first = shard.times(self.shard_size());
         let known = self.with_state(|state| state.packs.get(&first).copied());
         let known = known.ok_or_else(|| not_named(revision))?;
         let props = self.send_bytes("props", &container::join(&files))?;

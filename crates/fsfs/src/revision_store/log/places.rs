@@ -9,7 +9,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use sapwood_block_cache::BlockCache;
-use sapwood_core::{Exact as _, Revnum, exact::clamped, len64};
+use sapwood_core::{Cut as _, Exact as _, Revnum, exact::clamped, len64};
 use sapwood_objects::{Key, Store};
 use sapwood_repo_log::{Location, Place, RevisionData, State, read_location};
 use sapwood_store::StoredFile;
@@ -36,7 +36,7 @@ struct StoredBytes {
 impl StoredBytes {
     fn read_part(&self, place: &Place, part: Range<u64>) -> io::Result<Vec<u8>> {
         let Range { start, end } = part;
-        let part = place.range.start.saturating_add(start)..place.range.start.saturating_add(end);
+        let part = place.range.start.plus(start)..place.range.start.plus(end);
         if let Some(cache) = &self.cache {
             let read = cache.read(&*self.store, &place.key, place.object_len, part);
             return read.map_err(as_io);
@@ -52,7 +52,7 @@ impl StoredFile for StoredBytes {
     fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<usize> {
         let len = self.len()?;
         let from = offset.min(len);
-        let end = from.saturating_add(len64(buf.len())).min(len);
+        let end = from.plus(len64(buf.len())).min(len);
         if from == end {
             return Ok(0);
         }
@@ -78,8 +78,7 @@ pub(super) struct HeldBytes(pub(super) Arc<Vec<u8>>);
 
 impl StoredFile for HeldBytes {
     fn read_at(&self, buf: &mut [u8], offset: u64) -> io::Result<usize> {
-        let rest = self.0.get(clamped(offset)..).unwrap_or_default();
-        io::Read::read(&mut &*rest, buf)
+        io::Read::read(&mut self.0.tail(clamped(offset)), buf)
     }
 
     fn len(&self) -> io::Result<u64> {
@@ -103,7 +102,7 @@ pub(super) fn min_unpacked(state: &State) -> u64 {
     state.packs.iter().fold(
         0,
         |end, (first, pack)| {
-            if *first == end { end.saturating_add(pack.count) } else { end }
+            if *first == end { end.plus(pack.count) } else { end }
         },
     )
 }
@@ -121,7 +120,7 @@ impl LogRevisions {
         match object {
             Object::Revision(revision) => self.open_revision(revision),
             Object::Pack(shard) => {
-                let first = shard.saturating_mul(self.shard_size());
+                let first = shard.times(self.shard_size());
                 let data = self.with_state(|state| state.packs.get(&first).map(|pack| pack.data));
                 let data = data.ok_or(ErrorKind::NotFound)?;
                 self.open_bytes(Key::of_token("pack", data.token), 0..data.len)
@@ -137,9 +136,7 @@ impl LogRevisions {
                 held(self.packed_file(shard, sapwood_fsfs_format::layout::names::MANIFEST)?)
             }
             Object::PropsPack(shard, name) => held(self.packed_file(shard, name)?),
-            Object::Youngest => {
-                held(line(self.with_state(|state| state.revisions.saturating_sub(1))))
-            }
+            Object::Youngest => held(line(self.with_state(|state| state.revisions.minus(1)))),
             Object::MinUnpacked => held(line(self.with_state(min_unpacked))),
             Object::PackManifest(_) | Object::PropsOf(_) | Object::AllProps => {
                 Err(ErrorKind::NotFound.into())
@@ -193,8 +190,8 @@ impl LogRevisions {
             Object::Revision(revision) => state.data.contains_key(&revision.0).then_some(0),
             Object::Props(revision) => state.props.get(&revision.0).map(|at| at.slot.plus(1)),
             Object::PropsOf(Shard { packed: false, number }) => {
-                let first = number.saturating_mul(size);
-                let props = state.props.range(first..first.saturating_add(size));
+                let first = number.times(size);
+                let props = state.props.range(first..first.plus(size));
                 props.map(|(_, at)| at.slot.plus(1)).max()
             }
             Object::Pack(shard)
@@ -202,7 +199,7 @@ impl LogRevisions {
             | Object::PropsManifest(shard)
             | Object::PropsPack(shard, _)
             | Object::PropsOf(Shard { packed: true, number: shard }) => {
-                let pack = state.packs.get(&shard.saturating_mul(size))?;
+                let pack = state.packs.get(&shard.times(size))?;
                 Some(pack.slot.plus(1))
             }
             Object::AllProps => Some(0),
@@ -217,9 +214,9 @@ impl LogRevisions {
         match object {
             Object::PropsOf(Shard { packed: true, number }) => self.packed_names(number),
             Object::PropsOf(Shard { packed: false, number }) => {
-                let first = number.saturating_mul(size);
+                let first = number.times(size);
                 let names: Vec<OsString> = self.with_state(|state| {
-                    let props = state.props.range(first..first.saturating_add(size));
+                    let props = state.props.range(first..first.plus(size));
                     props.map(|(revision, _)| revision.to_string().into()).collect()
                 });
                 if names.is_empty() { Err(ErrorKind::NotFound.into()) } else { Ok(names) }

@@ -3,7 +3,7 @@
 //! Invariant: what is handed out is in revisions that are there.
 
 use parking_lot::Mutex;
-use sapwood_core::Revnum;
+use sapwood_core::{Exact as _, Revnum};
 use sapwood_fs_common::rep_cache::Row;
 use sapwood_repo_log::entry::{Item, Rep};
 
@@ -21,7 +21,7 @@ impl Reps {
     pub(super) fn note(&self, item: &Item<'_>) {
         if let Item::Reps(reps) = item {
             let mut rows = self.0.lock();
-            let room = MOST.saturating_sub(rows.len());
+            let room = MOST.minus(rows.len());
             rows.extend(reps.iter().take(room).map(row));
         }
     }

@@ -6,7 +6,7 @@
 use std::io;
 
 use parking_lot::{Condvar, Mutex};
-use sapwood_core::{ErrorCode, SvnError};
+use sapwood_core::{ErrorCode, Exact as _, SvnError};
 
 use crate::error::{Error, Result};
 
@@ -46,14 +46,14 @@ impl Tail {
     /// Sends a question by `send`, or waits for the answer to another thread's that is sent from now on.
     pub(super) fn ask(&self, send: impl FnOnce() -> Result<()>) -> Result<()> {
         let mut questions = self.questions.lock();
-        let wanted = questions.sent.saturating_add(1);
+        let wanted = questions.sent.plus(1);
         while questions.answered < questions.sent {
             self.answered.wait(&mut questions);
             if questions.answered >= wanted {
                 return questions.failure.clone().map_or(Ok(()), |error| Err(Error::Svn(error)));
             }
         }
-        questions.sent = questions.sent.saturating_add(1);
+        questions.sent = questions.sent.plus(1);
         drop(questions);
         let error = SvnError::new(ErrorCode::FS_GENERAL, "A question to a store was given up");
         let mut answer = Answer { tail: self, failure: Some(error) };
