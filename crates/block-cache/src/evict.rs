@@ -30,8 +30,8 @@ impl Disk {
         let lock = self.root.join(LOCK);
         File::options().create(true).append(true).open(&lock)?;
         let Some(_held) = LocalStorage.try_lock(&lock)? else { return Ok(()) };
-        // What is written from now on counts for the next time.
-        File::create(self.root.join(GROWN))?;
+        let grown = File::options().create(true).append(true).open(self.root.join(GROWN))?;
+        let before = grown.metadata()?.len();
         let mut total = 0_u64;
         for folder in 0..FOLDERS {
             for (_, bytes, _) in self.files(folder)? {
@@ -48,7 +48,10 @@ impl Disk {
             self.pass(at % FOLDERS, last_round, target, &mut total)?;
             at = at.plus(1);
         }
-        fs::write(hand, format!("{:02x}\n", at % FOLDERS))
+        fs::write(hand, format!("{:02x}\n", at % FOLDERS))?;
+        // What came meanwhile counts for the next time. A process that was killed before this leaves it to the next.
+        let after = grown.metadata()?.len();
+        grown.set_len(after.minus(before.min(after)))
     }
 
     /// The hand goes over a folder.

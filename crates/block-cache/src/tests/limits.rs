@@ -38,6 +38,30 @@ fn the_limit_is_held_and_what_is_used_stays() {
 }
 
 #[test]
+fn two_at_a_time_hold_it_together() {
+    let dir = tempfile::tempdir().unwrap();
+    let limit = 50 * (BLOCK + 4096);
+    std::thread::scope(|scope| {
+        for thread in 0..2 {
+            let folder = dir.path();
+            scope.spawn(move || {
+                let store = Memory::new();
+                let cache = BlockCache::open_with(folder, limit, 0).unwrap();
+                for turn in 0..150 {
+                    let name = format!("{thread}-{turn}");
+                    put(&store, &name, usize::try_from(BLOCK).unwrap());
+                    cache.read(&store, &key(&name), BLOCK, 0..BLOCK).unwrap();
+                    cache.wait_for_evictor();
+                }
+                assert_eq!(cache.counts().damaged, 0);
+            });
+        }
+    });
+    // One of them may have written its last block while the other held the limit.
+    assert!(size(dir.path()) <= limit, "{}", size(dir.path()));
+}
+
+#[test]
 fn what_others_wrote_and_left_is_counted() {
     let dir = tempfile::tempdir().unwrap();
     let store = Memory::new();

@@ -3,6 +3,8 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use sapwood_block_cache::BlockCache;
+use sapwood_core::len64;
 use sapwood_objects::testing::{Fault, Faulty};
 use sapwood_objects::{Blobs as _, Counted, Key, Memory, Store};
 
@@ -76,6 +78,36 @@ fn many_revisions_are_in_few_objects() {
         verify(&store).unwrap();
     }
     assert_eq!(objects, [15, 63]);
+}
+
+#[test]
+fn a_machine_that_has_nothing_reads_many_revisions_by_few_requests() {
+    let mut found = Vec::new();
+    for length in [1000, 4000] {
+        let store = Counted::new(Arc::new(Memory::new()));
+        let shared: Arc<dyn Store> = Arc::new(store.clone());
+        let mut log = new(&shared);
+        // As long as small revisions are.
+        let text = "x".repeat(1000);
+        for next in 0..length {
+            append(&mut log, &[revision(next, &text)]);
+            keep_up(&mut log);
+        }
+        let dir = tempfile::tempdir().unwrap();
+        let cache = BlockCache::open(dir.path(), 1 << 30).unwrap();
+        let log = opened(&shared);
+        let before = store.requests();
+        for (_, location) in locations(log.state()) {
+            let place = log.state().place(&location).unwrap();
+            let bytes = cache.read(&store, &place.key, place.object_len, place.range).unwrap();
+            assert_eq!(crate::Digest::of(&bytes), location.digest);
+        }
+        let gets = store.requests().gets - before.gets;
+        let segments = len64(log.state().segments.len());
+        assert!(gets <= segments + 64, "{gets} requests for {length} revisions");
+        found.push(segments);
+    }
+    assert_eq!(found, [15, 63]);
 }
 
 #[test]
