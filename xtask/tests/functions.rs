@@ -26,10 +26,10 @@ const LONGER: [(&str, &str, &str); 7] = [
 ];
 
 /// Others that are longer still, which can only become fewer.
-const MOST: usize = 81;
+const MOST: usize = 76;
 
 /// What none of these others exceeds.
-const MOST_LINES: usize = 85;
+const MOST_LINES: usize = 83;
 
 /// Name and length of each function in a text without unit tests.
 fn functions(text: &str) -> Vec<(String, usize)> {

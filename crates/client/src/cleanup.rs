@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use sapwood_core::notify::{Action, Notify};
-use sapwood_core::paths::RelPath;
+use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::{Depth, ErrorCode, SvnError, SvnResult};
 use sapwood_wc::WorkingCopy;
 use sapwood_wc::cleanup::Cleanup as Mend;
@@ -37,22 +37,7 @@ pub fn cleanup(ctx: &Context, path: &str, how: &Cleanup) -> SvnResult<()> {
 }
 
 fn clean(ctx: &Context, abspath: &Path, how: &Cleanup) -> SvnResult<()> {
-    let there = fs::symlink_metadata(abspath).is_ok();
-    let shown = abspath.display();
-    let not_one = || {
-        let message = format!("'{shown}' is not a working copy directory");
-        SvnError::new(ErrorCode::WC_NOT_WORKING_COPY, message)
-    };
-    let (wc, relpath) = ctx.working_copy(abspath).map_err(|error| match error.code() {
-        ErrorCode::WC_NOT_WORKING_COPY if there => not_one(),
-        ErrorCode::WC_NOT_WORKING_COPY => {
-            SvnError::new(ErrorCode(2), format!("'{shown}' does not exist"))
-        }
-        _ => error,
-    })?;
-    if !abspath.is_dir() || !is_versioned_directory(&wc, &relpath)? {
-        return Err(not_one());
-    }
+    let (wc, relpath) = versioned_directory(ctx, abspath)?;
     let mend = Mend {
         break_locks: how.mend,
         clear_dav_cache: how.mend,
@@ -63,31 +48,8 @@ fn clean(ctx: &Context, abspath: &Path, how: &Cleanup) -> SvnResult<()> {
     if !(how.remove_unversioned || how.remove_ignored || how.include_externals) {
         return Ok(());
     }
-    let mut found = Vec::new();
-    let options = Options {
-        depth: Depth::Infinity,
-        all: true,
-        layers: false,
-        no_ignore: how.remove_ignored,
-        unversioned: true,
-        kinds_only: false,
-        ignores: ctx.ignores(),
-        cancel: ctx.cancel().clone(),
-    };
     let lock = wc.lock(&relpath, -1)?;
-    wc.status(&relpath, &options, &mut |status| {
-        let wanted = match status.node {
-            State::External => how.include_externals,
-            State::Ignored => how.remove_ignored,
-            State::Unversioned => how.remove_unversioned,
-            _ => false,
-        };
-        if wanted {
-            found.push((status.relpath, status.node));
-        }
-        Ok(())
-    })?;
-    for (relpath, state) in found {
+    for (relpath, state) in unversioned_nodes(ctx, &wc, &relpath, how)? {
         ctx.check_cancel()?;
         let path = wc.abspath(&relpath);
         if state != State::External {
@@ -104,6 +66,60 @@ fn clean(ctx: &Context, abspath: &Path, how: &Cleanup) -> SvnResult<()> {
     }
     lock.release()?;
     Ok(())
+}
+
+/// The working copy of a directory, and its path there.
+fn versioned_directory(ctx: &Context, abspath: &Path) -> SvnResult<(WorkingCopy, RelPathBuf)> {
+    let there = fs::symlink_metadata(abspath).is_ok();
+    let shown = abspath.display();
+    let not_one = || {
+        let message = format!("'{shown}' is not a working copy directory");
+        SvnError::new(ErrorCode::WC_NOT_WORKING_COPY, message)
+    };
+    let (wc, relpath) = ctx.working_copy(abspath).map_err(|error| match error.code() {
+        ErrorCode::WC_NOT_WORKING_COPY if there => not_one(),
+        ErrorCode::WC_NOT_WORKING_COPY => {
+            SvnError::new(ErrorCode(2), format!("'{shown}' does not exist"))
+        }
+        _ => error,
+    })?;
+    if !abspath.is_dir() || !is_versioned_directory(&wc, &relpath)? {
+        return Err(not_one());
+    }
+    Ok((wc, relpath))
+}
+
+/// What a cleanup is to remove or to enter, at and below a path.
+fn unversioned_nodes(
+    ctx: &Context,
+    wc: &WorkingCopy,
+    relpath: &RelPath,
+    how: &Cleanup,
+) -> SvnResult<Vec<(RelPathBuf, State)>> {
+    let mut found = Vec::new();
+    let options = Options {
+        depth: Depth::Infinity,
+        all: true,
+        layers: false,
+        no_ignore: how.remove_ignored,
+        unversioned: true,
+        kinds_only: false,
+        ignores: ctx.ignores(),
+        cancel: ctx.cancel().clone(),
+    };
+    wc.status(relpath, &options, &mut |status| {
+        let wanted = match status.node {
+            State::External => how.include_externals,
+            State::Ignored => how.remove_ignored,
+            State::Unversioned => how.remove_unversioned,
+            _ => false,
+        };
+        if wanted {
+            found.push((status.relpath, status.node));
+        }
+        Ok(())
+    })?;
+    Ok(found)
 }
 
 /// Whether a working copy has a directory there.

@@ -487,24 +487,37 @@ pub fn set_remote(
     };
     let Some(message) = ctx.message_for(&[item])? else { return Ok(()) };
     let revprops = revision_props(revprops, &message)?;
-    let mut name_below = None;
+    let mut file = None;
     if kind == NodeKind::File
         && let Some((parent, last)) = url.parent_and_name()
     {
         session.reparent(parent)?;
-        name_below = Some(RelPathBuf::new(last)?);
+        file = Some(RelPathBuf::new(last)?);
     }
-    let request = CommitRequest { revprops: &revprops, lock_tokens: &[], keep_locks: true };
+    let change = (name, value.as_deref());
+    commit_prop(ctx, session, (url, base), file.as_deref(), change, &revprops)
+}
+
+/// Commits one property: of the session's directory, or of a file in it.
+fn commit_prop(
+    ctx: &Context,
+    session: &dyn Session,
+    (url, base): (&Url, Revnum),
+    file: Option<&RelPath>,
+    (name, value): (&str, Option<&[u8]>),
+    revprops: &PropList,
+) -> SvnResult<()> {
+    let request = CommitRequest { revprops, lock_tokens: &[], keep_locks: true };
     let mut editor = session.commit(&request)?;
     let mut drive = || -> SvnResult<()> {
         let root = editor.open_root(Some(base))?;
-        match &name_below {
-            Some(name_below) => {
-                let file = editor.open_file(name_below, root, Some(base))?;
-                editor.change_file_prop(file, name, value.as_deref())?;
+        match file {
+            Some(file) => {
+                let file = editor.open_file(file, root, Some(base))?;
+                editor.change_file_prop(file, name, value)?;
                 editor.close_file(file, None)?;
             }
-            None => editor.change_dir_prop(root, name, value.as_deref())?,
+            None => editor.change_dir_prop(root, name, value)?,
         }
         editor.close_directory(root)
     };

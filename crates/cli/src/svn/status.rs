@@ -11,7 +11,7 @@ use sapwood_core::config::Config;
 use sapwood_core::date::Timestamp;
 use sapwood_core::exact::Exact;
 use sapwood_core::hashorder;
-use sapwood_core::{Depth, ErrorCode, SvnResult};
+use sapwood_core::{Depth, ErrorCode, Revnum, SvnResult};
 use sapwood_wc::WorkingCopy;
 use sapwood_wc::status::{LockInfo, State, Status};
 
@@ -144,9 +144,7 @@ fn run(invocation: &mut Invocation) -> SvnResult<()> {
     let mut seen = Vec::new();
     for target in &paths {
         if xml {
-            let mut text = String::new();
-            xml::open(&mut text, "target", Tag::Normal, &[("path", local_style(target))]);
-            out.bytes(text.as_bytes())?;
+            begin_target(&out, target)?;
         }
         let seen_as = Rc::new(StatusTarget {
             path: target.to_owned(),
@@ -157,13 +155,7 @@ fn run(invocation: &mut Invocation) -> SvnResult<()> {
         let not_versioned = [ErrorCode::WC_NOT_WORKING_COPY, ErrorCode::WC_PATH_NOT_FOUND];
         let revision = invocation.tolerate(result, &not_versioned, &mut seen)?.flatten();
         if xml {
-            let mut text = String::new();
-            if let Some(revision) = revision {
-                let number = revision.to_string();
-                xml::open(&mut text, "against", Tag::Empty, &[("revision", &number)]);
-            }
-            xml::close(&mut text, "target");
-            out.bytes(text.as_bytes())?;
+            end_target(&out, revision)?;
         }
     }
     printer.changelists()?;
@@ -174,6 +166,24 @@ fn run(invocation: &mut Invocation) -> SvnResult<()> {
         printer.summary()?;
     }
     Ok(())
+}
+
+/// Begins what XML says of a target.
+fn begin_target(out: &Out, target: &str) -> SvnResult<()> {
+    let mut text = String::new();
+    xml::open(&mut text, "target", Tag::Normal, &[("path", local_style(target))]);
+    out.bytes(text.as_bytes())
+}
+
+/// Ends what XML says of a target, which was compared with a revision.
+fn end_target(out: &Out, against: Option<Revnum>) -> SvnResult<()> {
+    let mut text = String::new();
+    if let Some(revision) = against {
+        let number = revision.to_string();
+        xml::open(&mut text, "against", Tag::Empty, &[("revision", &number)]);
+    }
+    xml::close(&mut text, "target");
+    out.bytes(text.as_bytes())
 }
 
 /// Prints the line of one status, as `svn status` would from the root of the working copy.

@@ -6,16 +6,19 @@ pub(crate) mod switch;
 pub(crate) mod update;
 mod wanted;
 
+use std::collections::HashMap;
+
 use sapwood_core::notify::Notify;
 use sapwood_core::paths::{RelPath, RelPathBuf, Url, UrlBuf};
 use sapwood_core::{Depth, ErrorCode, Revnum, SvnError, SvnResult};
 use sapwood_ra::{ReportKind, ReportRequest, Session};
 use sapwood_wc::WorkingCopy;
-use sapwood_wc::db::{Kind, Presence};
+use sapwood_wc::db::{InheritedProps, Kind, Presence};
 use sapwood_wc::locks::Lock;
 use sapwood_wc::report::Crawl;
-use sapwood_wc::update::UpdateEditor;
+use sapwood_wc::update::{Params, UpdateEditor};
 
+use self::wanted::children_of;
 use crate::context::Context;
 
 /// What is left to do when a tree was brought.
@@ -95,38 +98,80 @@ pub(crate) fn check_uuid(wc: &WorkingCopy, repos_id: i64, session: &dyn Session)
 /// What of a working copy an update or a switch brings to a revision.
 pub(crate) struct WantedTree<'t> {
     pub(crate) relpath: &'t RelPath,
-    /// Its name below the anchor; empty for the anchor itself.
-    pub(crate) target: &'t RelPath,
+    /// Where the edit starts: the same, or its parent.
+    pub(crate) anchor: &'t RelPath,
+    pub(crate) anchor_url: &'t Url,
     pub(crate) depth: Depth,
     /// Whether the depth becomes that of the working copy.
     pub(crate) sticky: bool,
     pub(crate) revision: Revnum,
 }
 
+/// What is special to an edit.
+pub(crate) struct EditOptions {
+    /// Where in the repository the tree is to be, when it is switched.
+    pub(crate) switch_to: Option<RelPathBuf>,
+    pub(crate) allow_obstructions: bool,
+    pub(crate) adds_as_modification: bool,
+    /// Whether nothing can be in the way.
+    pub(crate) clean_checkout: bool,
+    /// What roots and switched nodes inherit in the repository.
+    pub(crate) inherited: HashMap<RelPathBuf, InheritedProps>,
+}
+
 impl WantedTree<'_> {
-    /// Reports what the working copy has, and has the editor take the changes.
+    /// Reports what the working copy has, and takes the changes. Returns the revision that it came to.
     pub(crate) fn bring(
         &self,
+        ctx: &Context,
         wc: &WorkingCopy,
         session: &dyn Session,
         kind: ReportKind<'_>,
-        notify: Option<&dyn Fn(&Notify<'_>)>,
-        editor: &mut UpdateEditor<'_>,
-    ) -> SvnResult<()> {
+        edit: EditOptions,
+    ) -> SvnResult<Revnum> {
+        let &Self { relpath, anchor, anchor_url, depth, sticky, revision } = self;
+        let target = if relpath == anchor { RelPath::ROOT } else { RelPath::new(relpath.name())? };
+        session.reparent(anchor_url)?;
+        let children = if sticky {
+            HashMap::new()
+        } else {
+            let to = edit.switch_to.as_deref();
+            children_of(wc, relpath, depth, to, session, anchor_url, revision)?
+        };
+        let notify = |value: &Notify<'_>| ctx.notify(value);
+        let mut editor = UpdateEditor::new(
+            wc,
+            Params {
+                anchor: anchor.to_owned(),
+                target: target.to_owned(),
+                switch_to: edit.switch_to,
+                depth,
+                depth_is_sticky: sticky,
+                allow_obstructions: edit.allow_obstructions,
+                adds_as_modification: edit.adds_as_modification,
+                clean_checkout: edit.clean_checkout,
+                inherited: edit.inherited,
+                children,
+                notify: Some(&notify),
+                cancel: ctx.cancel().clone(),
+                diff3: ctx.merge_text.as_deref(),
+            },
+        )?;
         let request = ReportRequest {
-            revision: Some(self.revision),
-            target: self.target,
-            depth: if self.sticky { self.depth } else { Depth::Unknown },
+            revision: Some(revision),
+            target,
+            depth: if sticky { depth } else { Depth::Unknown },
             kind,
         };
         let crawl = Crawl {
-            target: self.relpath,
-            depth: self.depth,
-            honor_depth_exclude: !self.sticky,
+            target: relpath,
+            depth,
+            honor_depth_exclude: !sticky,
             restore: true,
-            notify,
+            notify: Some(&notify),
         };
-        drive(wc, session, &request, &crawl, editor)
+        drive(wc, session, &request, &crawl, &mut editor)?;
+        Ok(editor.revision().unwrap_or(revision))
     }
 }
 

@@ -8,10 +8,8 @@ use sapwood_core::{Depth, ErrorCode, Revnum, SvnError, SvnResult};
 use sapwood_ra::{ReportKind, Session};
 use sapwood_wc::WorkingCopy;
 use sapwood_wc::db::{Kind, NodeRow, Presence};
-use sapwood_wc::update::{Params, UpdateEditor};
 
-use super::wanted::children_of;
-use super::{Brought, WantedTree, check_uuid};
+use super::{Brought, EditOptions, WantedTree, check_uuid};
 use crate::context::Context;
 use crate::open::locate_following;
 use crate::revision::Revision;
@@ -82,7 +80,6 @@ pub(crate) fn switch_locked(
     let depth = how.depth;
     let sticky = how.depth_is_sticky && depth != Depth::Unknown;
     let top = switchable(wc, relpath, depth)?;
-    let target = if relpath == anchor { RelPath::ROOT } else { RelPath::new(relpath.name())? };
     let anchor_url = wc.url(anchor)?;
     let notify = |value: &Notify<'_>| ctx.notify(value);
     if sticky && depth < Depth::Infinity && top.kind == Kind::Dir {
@@ -106,41 +103,20 @@ pub(crate) fn switch_locked(
         let list = session.inherited_props(RelPath::ROOT, Some(revision))?;
         inherited.insert(relpath.to_owned(), list);
     }
-    session.reparent(&anchor_url)?;
-    let children = match sticky {
-        true => HashMap::new(),
-        false => {
-            let session = session.as_ref();
-            children_of(wc, relpath, depth, Some(&place), session, &anchor_url, revision)?
-        }
+    let wanted = WantedTree { relpath, anchor, anchor_url: &anchor_url, depth, sticky, revision };
+    let edit = EditOptions {
+        switch_to: Some(place),
+        allow_obstructions: how.allow_obstructions,
+        adds_as_modification: false,
+        clean_checkout: false,
+        inherited,
     };
-    let mut editor = UpdateEditor::new(
-        wc,
-        Params {
-            anchor: anchor.to_owned(),
-            target: target.to_owned(),
-            switch_to: Some(place),
-            depth,
-            depth_is_sticky: sticky,
-            allow_obstructions: how.allow_obstructions,
-            adds_as_modification: false,
-            clean_checkout: false,
-            inherited,
-            children,
-            notify: Some(&notify),
-            cancel: ctx.cancel().clone(),
-            diff3: ctx.merge_text.as_deref(),
-        },
-    )?;
     let kind = ReportKind::Switch {
         url: &url,
         send_copyfrom: false,
         ignore_ancestry: how.ignore_ancestry,
     };
-    let wanted = WantedTree { relpath, target, depth, sticky, revision };
-    wanted.bring(wc, session.as_ref(), kind, Some(&notify), &mut editor)?;
-    let reached = editor.revision().unwrap_or(revision);
-    drop(editor);
+    let reached = wanted.bring(ctx, wc, session.as_ref(), kind, edit)?;
     let with_externals = matches!(depth, Depth::Infinity | Depth::Unknown) && !how.ignore_externals;
     let brought = Brought { reached: Some(reached), externals_of: with_externals.then_some(root) };
     Ok((brought, session))

@@ -1,6 +1,5 @@
 //! One working copy, or a part of it, is brought to a revision.
 
-use std::collections::HashMap;
 use std::fs;
 use std::path::Path;
 
@@ -11,10 +10,9 @@ use sapwood_ra::{ReportKind, Session};
 use sapwood_wc::WorkingCopy;
 use sapwood_wc::conflict::Conflict;
 use sapwood_wc::db::{Kind, Presence};
-use sapwood_wc::update::{Params, UpdateEditor};
 
-use super::wanted::{children_of, inherited_props};
-use super::{Brought, SharedSessionSlot, WantedTree, check_uuid, ensure_session};
+use super::wanted::inherited_props;
+use super::{Brought, EditOptions, SharedSessionSlot, WantedTree, check_uuid, ensure_session};
 use crate::context::Context;
 use crate::open::number_of;
 use crate::relocate::relocate;
@@ -126,7 +124,6 @@ pub(crate) fn update_locked(
 ) -> SvnResult<Brought> {
     let depth = how.depth;
     let sticky = how.depth_is_sticky && depth != Depth::Unknown;
-    let target = if relpath == anchor { RelPath::ROOT } else { RelPath::new(relpath.name())? };
     let shown = wc.abspath(relpath);
     let Some((repos_id, repos_path)) = location_to_update(ctx, wc, relpath, anchor)? else {
         return Ok(Brought::default());
@@ -155,35 +152,16 @@ pub(crate) fn update_locked(
     check_uuid(wc, repos_id, open)?;
     let revision = wanted_revision(ctx, &shown, open, how.revision)?;
     let inherited = inherited_props(wc, relpath, depth, open, revision)?;
-    open.reparent(&anchor_url)?;
-    let children = if sticky {
-        HashMap::new()
-    } else {
-        children_of(wc, relpath, depth, None, open, &anchor_url, revision)?
+    let wanted = WantedTree { relpath, anchor, anchor_url: &anchor_url, depth, sticky, revision };
+    let edit = EditOptions {
+        switch_to: None,
+        allow_obstructions: how.allow_obstructions,
+        adds_as_modification: how.adds_as_modification,
+        clean_checkout,
+        inherited,
     };
-    let mut editor = UpdateEditor::new(
-        wc,
-        Params {
-            anchor: anchor.to_owned(),
-            target: target.to_owned(),
-            switch_to: None,
-            depth,
-            depth_is_sticky: sticky,
-            allow_obstructions: how.allow_obstructions,
-            adds_as_modification: how.adds_as_modification,
-            clean_checkout,
-            inherited,
-            children,
-            notify: Some(&notify),
-            cancel: ctx.cancel().clone(),
-            diff3: ctx.merge_text.as_deref(),
-        },
-    )?;
     let kind = ReportKind::Update { send_copyfrom: false, ignore_ancestry: false };
-    let wanted = WantedTree { relpath, target, depth, sticky, revision };
-    wanted.bring(wc, open, kind, Some(&notify), &mut editor)?;
-    let reached = editor.revision().unwrap_or(revision);
-    drop(editor);
+    let reached = wanted.bring(ctx, wc, open, kind, edit)?;
     let recursive = matches!(depth, Depth::Infinity | Depth::Unknown);
     let with_externals = (recursive || cropping) && !how.ignore_externals;
     Ok(Brought { reached: Some(reached), externals_of: with_externals.then_some(root) })

@@ -7,7 +7,7 @@ use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::{CancelToken, ErrorCode};
 
 use super::{Notifier, SubtreeSql, subtree};
-use crate::db::{Kind, Paths, Presence, depth_of};
+use crate::db::{Db, Kind, Paths, Presence, depth_of};
 use crate::error::{Error, Result};
 use crate::root::WorkingCopy;
 use crate::status::{self, State};
@@ -291,16 +291,7 @@ impl WorkingCopy {
         let (lo, hi) = subtree(relpath);
         let id = db.wc_id();
         if how.moved_to.is_none() {
-            db.execute(
-                "UPDATE nodes SET moved_to = NULL WHERE wc_id = ?1 AND moved_to > ?2 AND moved_to < ?3",
-                params![id, lo, hi],
-            )?;
-            if op_root {
-                db.execute(
-                    "UPDATE nodes SET moved_to = NULL WHERE wc_id = ?1 AND moved_to = ?2",
-                    params![id, relpath.as_str()],
-                )?;
-            }
+            forget_moves_into(db, relpath, op_root)?;
         }
         deleted.push(relpath.to_owned());
         deleted.extend(db.all(
@@ -324,20 +315,7 @@ impl WorkingCopy {
                 params![id, node.relpath.as_str(), node.op_depth, node.to.as_str()],
             )?;
         }
-        db.execute(
-            "DELETE FROM nodes WHERE wc_id = ?1 AND local_relpath > ?2 AND local_relpath < ?3 AND \
-             op_depth = 0 AND file_external IS NOT NULL",
-            params![id, lo, hi],
-        )?;
-        let kinds = if how.dir_externals { "" } else { "AND kind != 'dir'" };
-        db.execute(
-            &format!(
-                "DELETE FROM externals WHERE wc_id = ?1 AND local_relpath > ?2 AND \
-                 local_relpath < ?3 {kinds}"
-            ),
-            params![id, lo, hi],
-        )?;
-        Ok(())
+        remove_externals_below(db, relpath, how.dir_externals)
     }
 
     fn cannot_delete(&self, relpath: &RelPath, by: &str) -> Error {
@@ -517,4 +495,39 @@ fn carried_move(root: &RelPath, moved_to: Option<&RelPath>, row: MovedRow) -> Op
         }
         Some(_) => None,
     }
+}
+
+/// What was moved to below a path, or with `itself` to the path, is a deletion alone.
+fn forget_moves_into(db: &Db, relpath: &RelPath, itself: bool) -> Result<()> {
+    let (id, (lo, hi)) = (db.wc_id(), subtree(relpath));
+    db.execute(
+        "UPDATE nodes SET moved_to = NULL WHERE wc_id = ?1 AND moved_to > ?2 AND moved_to < ?3",
+        params![id, lo, hi],
+    )?;
+    if itself {
+        db.execute(
+            "UPDATE nodes SET moved_to = NULL WHERE wc_id = ?1 AND moved_to = ?2",
+            params![id, relpath.as_str()],
+        )?;
+    }
+    Ok(())
+}
+
+/// Removes the rows of externals below a path: of files, and with `dirs` of directories.
+fn remove_externals_below(db: &Db, relpath: &RelPath, dirs: bool) -> Result<()> {
+    let (id, (lo, hi)) = (db.wc_id(), subtree(relpath));
+    db.execute(
+        "DELETE FROM nodes WHERE wc_id = ?1 AND local_relpath > ?2 AND local_relpath < ?3 AND \
+         op_depth = 0 AND file_external IS NOT NULL",
+        params![id, lo, hi],
+    )?;
+    let kinds = if dirs { "" } else { "AND kind != 'dir'" };
+    db.execute(
+        &format!(
+            "DELETE FROM externals WHERE wc_id = ?1 AND local_relpath > ?2 AND \
+             local_relpath < ?3 {kinds}"
+        ),
+        params![id, lo, hi],
+    )?;
+    Ok(())
 }

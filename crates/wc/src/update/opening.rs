@@ -264,17 +264,7 @@ impl UpdateEditor<'_> {
         dir.repos_path = self.new_repos_path(&relpath, None, Some(parent))?;
         self.mark_dir_edited(parent)?;
         dir.edited = true;
-        let wanted = self.params.depth;
-        let around = self.dir(parent)?.depth;
-        dir.depth = if relpath == self.target {
-            if wanted == Depth::Unknown { Depth::Infinity } else { wanted }
-        } else if wanted == Depth::Immediates
-            || (wanted == Depth::Unknown && around == Depth::Immediates)
-        {
-            Depth::Empty
-        } else {
-            Depth::Infinity
-        };
+        dir.depth = self.depth_of_new_dir(&relpath, parent)?;
         self.refuse_adm(&relpath, "directory")?;
         let met = self.meet_addition(&relpath, parent, NodeKind::Dir, dir.shadowed)?;
         (dir.skip, dir.notified) = (met.skip, met.notified);
@@ -291,13 +281,7 @@ impl UpdateEditor<'_> {
             let places = ConflictSides { old_kind: None, ..dir.places() };
             self.complete(conflict, &places, deletion.as_ref())?;
         }
-        let mut row = NodeRow::new(relpath.clone(), 0, Presence::Incomplete, Kind::Dir);
-        row.repos_id = Some(self.repos_id);
-        row.repos_path = Some(dir.repos_path.clone());
-        row.revision = Some(self.to_revision()?);
-        row.depth = Some(dir.depth);
-        row.properties = Some(b"()".to_vec());
-        let mut node = BaseNode::new(row);
+        let mut node = BaseNode::new(self.row_of_new_dir(&dir)?);
         node.delete_here = dir.shadowed && dir.obstruction_found;
         node.delete_working = !dir.shadowed && met.local_addition;
         node.conflict = conflict.as_ref().map(Conflict::write);
@@ -326,6 +310,32 @@ impl UpdateEditor<'_> {
         }
         self.dirs.insert(handle, dir);
         Ok(handle)
+    }
+
+    /// The row of a new directory, incomplete.
+    fn row_of_new_dir(&self, dir: &Dir) -> Result<NodeRow> {
+        let mut row = NodeRow::new(dir.relpath.clone(), 0, Presence::Incomplete, Kind::Dir);
+        row.repos_id = Some(self.repos_id);
+        row.repos_path = Some(dir.repos_path.clone());
+        row.revision = Some(self.to_revision()?);
+        row.depth = Some(dir.depth);
+        row.properties = Some(b"()".to_vec());
+        Ok(row)
+    }
+
+    /// How deep a new directory becomes.
+    fn depth_of_new_dir(&self, relpath: &RelPath, parent: u64) -> Result<Depth> {
+        let wanted = self.params.depth;
+        let around = self.dir(parent)?.depth;
+        Ok(if relpath == self.target {
+            if wanted == Depth::Unknown { Depth::Infinity } else { wanted }
+        } else if wanted == Depth::Immediates
+            || (wanted == Depth::Unknown && around == Depth::Immediates)
+        {
+            Depth::Empty
+        } else {
+            Depth::Infinity
+        })
     }
 
     /// Adds a file.
