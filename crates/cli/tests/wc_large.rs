@@ -59,8 +59,8 @@ fn long_files_are_compared_in_little_memory() {
 /// What merges, blames, patches and shelves a long text, with the memory for data that it may take, in KiB; the whole
 /// of both texts would be 90,000. 1.14 takes some 160 MB for a merge of such texts and 100 for a blame.
 const WORK: &[(&str, &str)] = &[
-    ("75000", "svn diff -c2 $URL > /dev/null"),
-    ("90000", "svnlook diff -r2 repo > /dev/null"),
+    ("65000", "svn diff -c2 $URL > /dev/null"),
+    ("65000", "svnlook diff -r2 repo > /dev/null"),
     ("65000", "svn blame $URL/text > /dev/null"),
     (
         "65000",

@@ -15,6 +15,8 @@ pub(crate) const ENTRIES: usize = 500;
 pub(crate) const REVISIONS: u64 = 50;
 /// Changed paths on the page of a revision.
 pub(crate) const PATHS: usize = 500;
+/// Changed paths that are one list; more are folded by their folders.
+pub(crate) const PATHS_UNFOLDED: usize = 20;
 /// Changed paths that are looked at for that: hidden ones take time too.
 pub(crate) const PATHS_SEEN: usize = 100_000;
 /// Lines of a file on one page.

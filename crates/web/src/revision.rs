@@ -165,38 +165,63 @@ const fn action(letter: char) -> (&'static str, &'static str) {
 }
 
 fn paths(request: &Request<'_>, seen: &Seen) -> Markup {
+    let folders = folders(&seen.paths);
+    html! {
+        section {
+            h2 { (words::CHANGED_PATHS) }
+            @if seen.paths.is_empty() { (layout::note(words::NO_CHANGES)) }
+            @for (folder, changes) in &folders {
+                @match folder {
+                    None => (list(request, seen, changes)),
+                    Some(folder) => details.folder open {
+                        summary { bdi { (text::shown(folder)) } " (" (changes.len()) ")" }
+                        (list(request, seen, changes))
+                    },
+                }
+            }
+            @if seen.more > 0 {
+                p.note {
+                    (words::more_paths(seen.more)) " "
+                    (words::see_with("")) code { "svn log -v -r " (seen.change.revision) }
+                }
+            }
+        }
+    }
+}
+
+/// The changed paths by the folders that they are in, in their order; few are one list without a folder.
+fn folders(paths: &[Changed]) -> Vec<(Option<&FsPath>, &[Changed])> {
+    if paths.len() <= budget::PATHS_UNFOLDED {
+        return vec![(None, paths)];
+    }
+    let is_beside = |one: &Changed, next: &Changed| one.path.parent() == next.path.parent();
+    let chunks = paths.chunk_by(is_beside);
+    chunks.map(|chunk| (chunk.first().map(|first| first.path.parent()), chunk)).collect()
+}
+
+fn list(request: &Request<'_>, seen: &Seen, changes: &[Changed]) -> Markup {
     let (links, revision) = (request.links, seen.change.revision);
     let at = |change: &Changed| match (change.action, revision.prev()) {
         ('D', Some(before)) => links.tree(&change.path, Some(before)),
         _ => links.tree(&change.path, Some(revision)),
     };
     html! {
-        section {
-            h2 { (words::CHANGED_PATHS) }
-            @if seen.paths.is_empty() { (layout::note(words::NO_CHANGES)) }
-            ul.paths {
-                @for change in &seen.paths {
-                    @let (class, word) = action(change.action);
-                    li {
-                        span class={ "mark " (class) } title=(word) { (change.action) }
-                        a href=(at(change)) rel="nofollow" {
-                            bdi { (text::shown(&change.path)) } @if change.is_dir { "/" }
-                        }
-                        @if let Some((path, from)) = &change.copy_from {
-                            " " span.dim {
-                                (words::COPIED_FROM) " "
-                                a href=(links.tree(path, Some(*from))) rel="nofollow" {
-                                    bdi { (text::shown(path)) } "@" (from)
-                                }
+        ul.paths {
+            @for change in changes {
+                @let (class, word) = action(change.action);
+                li {
+                    span class={ "mark " (class) } title=(word) { (change.action) }
+                    a href=(at(change)) rel="nofollow" {
+                        bdi { (text::shown(&change.path)) } @if change.is_dir { "/" }
+                    }
+                    @if let Some((path, from)) = &change.copy_from {
+                        " " span.dim {
+                            (words::COPIED_FROM) " "
+                            a href=(links.tree(path, Some(*from))) rel="nofollow" {
+                                bdi { (text::shown(path)) } "@" (from)
                             }
                         }
                     }
-                }
-            }
-            @if seen.more > 0 {
-                p.note {
-                    (words::more_paths(seen.more)) " "
-                    (words::see_with("")) code { "svn log -v -r " (revision) }
                 }
             }
         }

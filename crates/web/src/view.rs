@@ -449,6 +449,32 @@ impl<'a> View<'a> {
         Ok(place.unwrap_or_else(|| (found.path.clone(), found.revision)))
     }
 
+    /// The places of a file's history from `path` in `revision` on, youngest first, each with the node there, until `receive` has
+    /// enough or a path may not be read.
+    pub(crate) fn places(
+        &self,
+        path: &FsPath,
+        revision: Revnum,
+        receive: &mut dyn FnMut(&FsPath, Revnum, Node) -> Result<bool>,
+    ) -> Result<()> {
+        let fs = self.repository.fs();
+        let mut history = fs.revision_root(revision)?.history(path)?;
+        while let Some((path, revision)) = history.step(true)? {
+            self.cancel.check()?;
+            if !self.may_read(&path)? {
+                break;
+            }
+            let node = match history.id() {
+                Some(id) => fs.node_at(&path, &id)?,
+                None => fs.revision_root(revision)?.node(&path)?,
+            };
+            if !receive(&path, revision, node)? {
+                break;
+            }
+        }
+        Ok(())
+    }
+
     /// The same repository without a look at rules: for what is kept for all readers. What is made with it must not leave this crate but
     /// by the rights of this view.
     pub(crate) fn of_all(&self) -> Self {

@@ -115,7 +115,8 @@ pub(crate) fn search(
             return Ok(true);
         }
         let origin = (rev.revision, rev.path.to_owned());
-        match text_of(view, rev.path, rev.revision, &all.text) {
+        let found = view.find(rev.path, Some(rev.revision), None);
+        match found.and_then(|found| text_of(&found.node, &all.text)) {
             Ok(Some(text)) => {
                 if !rev.merged_revision {
                     if !is_cheap(&text, &own.text) {

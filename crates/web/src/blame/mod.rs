@@ -12,6 +12,7 @@ use sapwood_core::exact::Exact as _;
 use sapwood_core::paths::FsPathBuf;
 use sapwood_core::props::{is_binary_mime_type, names};
 use sapwood_core::{FsPath, NodeKind, Revnum};
+use sapwood_fs::Node;
 
 use crate::Request;
 use crate::budget::{self, Budget};
@@ -20,7 +21,7 @@ use crate::fault::{Fault, Result};
 use crate::highlight::Highlighter;
 use crate::layout::{self, Subject, Tab};
 use crate::reply::Reply;
-use crate::view::{Change, Found, View};
+use crate::view::{Change, Found};
 use crate::{code, file, text, times, words};
 
 pub(crate) fn page(request: &Request<'_>) -> Result<Reply> {
@@ -129,19 +130,13 @@ thread_local! {
 }
 
 /// The text of a revision; `None` where comparing it with another is too dear.
-fn text_of(
-    view: &View<'_>,
-    path: &FsPath,
-    revision: Revnum,
-    other: &[u8],
-) -> Result<Option<Vec<u8>>> {
-    let node = view.find(path, Some(revision), None)?.node;
+fn text_of(node: &Node, other: &[u8]) -> Result<Option<Vec<u8>>> {
     if node.length()? > budget::TEXT {
         return Ok(None);
     }
     #[cfg(test)]
     TEXTS.set(TEXTS.get() + 1);
-    let text = file::whole(&node)?;
+    let text = file::whole(node)?;
     Ok((!text::is_binary(&text) && is_cheap(&text, other)).then_some(text))
 }
 

@@ -8,8 +8,9 @@
 
 use std::sync::Arc;
 
-use sapwood_core::{FileRev, FsPath, Revnum, SvnResult};
+use sapwood_core::{FsPath, Revnum};
 use sapwood_diff::{Options, compare};
+use sapwood_fs::Node;
 
 use super::Walk;
 use super::kept::{Kept, Maker, Place, Rest};
@@ -83,7 +84,7 @@ impl Search<'_> {
         self.younger = None;
         let Some(Rest { at, lines }) = self.kept.take_older(known, lines) else { return Ok(()) };
         let Some((revision, path)) = self.kept.origin(at) else { return Ok(()) };
-        let text = text_of(self.history, &path, revision, &[])?;
+        let text = text_of(&self.history.find(&path, Some(revision), None)?.node, &[])?;
         self.younger = text.map(|text| Younger { at, text, lines });
         Ok(())
     }
@@ -111,48 +112,51 @@ impl Search<'_> {
     }
 
     /// Walks on from the place that was visited last.
-    fn pass(&mut self, last: Place) -> Result<Stop> {
-        let Some((revision, path)) = self.kept.origin(last) else { return Ok(Stop::Done) };
-        let (history, mut is_last) = (self.history, true);
-        let (mut stop, mut failed) = (Stop::Done, None);
-        let mut receive = |rev: &FileRev<'_>, is_other: bool| -> SvnResult<bool> {
-            if std::mem::take(&mut is_last) {
-                return Ok(true);
+    fn pass(&mut self, from: Place) -> Result<Stop> {
+        let Some((revision, path)) = self.kept.origin(from) else { return Ok(Stop::Done) };
+        let (mut last, mut stop) = (None, Stop::Done);
+        self.history.places(&path, revision, &mut |path, revision, node| {
+            // The first one is the place itself.
+            if let Some(younger) = last.replace(node.clone()) {
+                let is_other = node.contents_differ(&younger)?;
+                if let Some(why) = self.older((path, revision), &node, is_other)? {
+                    stop = why;
+                    return Ok(false);
+                }
             }
-            match self.older(rev, is_other) {
-                Ok(None) => return Ok(true),
-                Ok(Some(why)) => stop = why,
-                Err(fault) => failed = Some(fault),
-            }
-            Ok(false)
-        };
-        history.file_revisions(&path, revision, false, &mut receive)?;
-        failed.map_or(Ok(stop), Err)
+            Ok(true)
+        })?;
+        Ok(stop)
     }
 
     /// Takes the next older place.
-    fn older(&mut self, rev: &FileRev<'_>, is_other: bool) -> Result<Option<Stop>> {
+    fn older(
+        &mut self,
+        (path, revision): (&FsPath, Revnum),
+        node: &Node,
+        is_other: bool,
+    ) -> Result<Option<Stop>> {
         if self.budget.is_over() {
             return Ok(Some(Stop::Time));
         }
         let Some(last) = self.younger.take() else { return Ok(Some(Stop::Done)) };
-        let at = self.kept.visit(rev.path, rev.revision);
+        let at = self.kept.visit(path, revision);
         let younger = match is_other {
-            true => self.compared(last, at, rev)?,
+            true => self.compared(last, at, node)?,
             // The lines are older than the revision that was taken for theirs.
             false => Some(Younger { at, ..last }),
         };
         let Some(younger) = younger else { return Ok(Some(Stop::Dear)) };
         let is_done = younger.lines.iter().all(Option::is_none);
-        let known = self.history.kept::<Kept>(rev.path, rev.revision, "");
+        let known = self.history.kept::<Kept>(path, revision, "");
         let known = known.filter(|known| known.lines.len() == younger.lines.len());
         self.younger = Some(younger);
         if is_done { Ok(Some(Stop::Done)) } else { Ok(known.map(Stop::Known)) }
     }
 
     /// Compares a revision with the one before it; `None` where that is too dear.
-    fn compared(&mut self, last: Younger, at: Place, rev: &FileRev<'_>) -> Result<Option<Younger>> {
-        let text = text_of(self.history, rev.path, rev.revision, &last.text)?;
+    fn compared(&mut self, last: Younger, at: Place, node: &Node) -> Result<Option<Younger>> {
+        let text = text_of(node, &last.text)?;
         let Some(text) = text else { return Ok(None) };
         let diff = compare(&Options::default(), &text, &last.text);
         let mut lines = Vec::new();

@@ -72,3 +72,33 @@ fn pictures_stand_beside_each_other() {
     assert!(!hidden.contains("secret"), "{hidden}");
     assert!(hidden.contains(&image("/trunk/b.png", 5)) && hidden.contains(words::NO_PICTURE));
 }
+
+/// Many changed paths are folded by their folders, as far as they may be read; few are one list.
+#[test]
+fn many_paths_are_folded_by_their_folders() {
+    let place = Place::new();
+    place.commit("many", |txn| {
+        for folder in ["/secret/a", "/trunk/<b>", "/trunk/c"] {
+            txn.make_dir(FsPath::trusted(folder)).unwrap();
+            (0..12).for_each(|n| file(txn, &format!("{folder}/f{n}"), "x\n"));
+        }
+    });
+    let page = place.body(&Everything, "/rev/4");
+    let folders = |page: &str| -> Vec<String> {
+        let parts = page.split("<details class=\"folder\" open><summary><bdi>").skip(1);
+        parts.map(|part| part.split_once("</summary>").unwrap().0.replace("</bdi>", "")).collect()
+    };
+    let all = [
+        "/secret (1)",
+        "/secret/a (12)",
+        "/trunk (1)",
+        "/trunk/&lt;b&gt; (12)",
+        "/trunk (1)",
+        "/trunk/c (12)",
+    ];
+    assert_eq!(folders(&page), all);
+    assert_eq!(page.matches("<ul class=\"paths\">").count(), all.len());
+    let hidden = place.body(&Hides("/secret"), "/rev/4");
+    assert_eq!(folders(&hidden), all[2..]);
+    assert!(folders(&place.body(&Everything, "/rev/1")).is_empty());
+}
