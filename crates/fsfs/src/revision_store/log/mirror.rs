@@ -41,8 +41,8 @@ pub(super) struct Mirror {
     root: PathBuf,
     list: PathBuf,
     lock: PathBuf,
-    /// What the folder is known to have, or to have had.
-    known: Mutex<Option<Known>>,
+    /// What the folder is known to have, or to have had, and of how many entries.
+    known: Mutex<(u64, Option<Known>)>,
 }
 
 impl Mirror {
@@ -139,8 +139,12 @@ fn write_list(entries: u64, known: &Known) -> String {
 impl LogRevisions {
     /// Brings the folder's files to the state of the log. `at_hand` is the entry that changed them, if it is known.
     pub(super) fn bring_files(&self, at_hand: &[Item<'_>]) -> Result<()> {
+        let mirror = &self.mirror;
         let (entries, wanted) = {
             let log = self.log.read();
+            if mirror.known.lock().0 == log.entries() {
+                return Ok(());
+            }
             let mirrored =
                 log.state().files.iter().filter(|(path, _)| !OWN.contains(&path.as_str()));
             let wanted: BTreeMap<String, File> =
@@ -151,9 +155,12 @@ impl LogRevisions {
             .iter()
             .map(|(path, file)| (path.clone(), (file.bytes.digest, file.executable)))
             .collect();
-        let mirror = &self.mirror;
-        if mirror.known.lock().as_ref() == Some(&sums) {
-            return Ok(());
+        {
+            let mut known = mirror.known.lock();
+            if known.1.as_ref() == Some(&sums) {
+                known.0 = known.0.max(entries);
+                return Ok(());
+            }
         }
         let storage = &*self.storage;
         let fail = |e| Error::locking(e, &mirror.lock);
@@ -189,7 +196,7 @@ impl LogRevisions {
             let written = storage.replace(&mirror.list, text.as_bytes(), None, false);
             written.map_err(|e| Error::replacing(e, &mirror.list))?;
         }
-        *mirror.known.lock() = Some(sums);
+        *mirror.known.lock() = (entries, Some(sums));
         Ok(())
     }
 

@@ -156,12 +156,10 @@ impl LogRevisions {
     /// Applies all entries that are new.
     fn catch_up(&self) -> Result<()> {
         let holds = *self.holder.lock() == Some(thread::current().id());
-        let mut is_new = false;
         loop {
             let first = self.log.read().entries();
             let (page, is_last) = sapwood_repo_log::page(&*self.store, first)?;
             if !page.is_empty() {
-                is_new = true;
                 let _wait = (!holds).then(|| self.in_flight.lock());
                 let mut note = |_: u64, item: &Item<'_>| self.reps.note(item);
                 self.log.write().fold_page(first, &page, &mut note)?;
@@ -170,7 +168,7 @@ impl LogRevisions {
                 break;
             }
         }
-        if is_new { self.bring_files(&[]) } else { Ok(()) }
+        self.bring_files(&[])
     }
 
     /// Looks something up in the present state.
