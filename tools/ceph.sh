@@ -1,7 +1,8 @@
 #!/bin/bash
 # ceph.sh FOLDER PORT COMMAND...: runs a command beside an object store, Ceph's gateway, which is made in FOLDER for it and ended
 # after it. The command finds in its environment where the store is: SAPWOOD_S3_ENDPOINT (http://127.0.0.1:PORT) and
-# SAPWOOD_S3_BUCKET; the keys are AK and SK.
+# SAPWOOD_S3_BUCKET; the keys are AK and SK, and programs for S3 find them there too (AWS_...). A gateway that is killed comes back;
+# SAPWOOD_S3_GATEWAY names the file with the number of its process.
 #
 # One node, four daemons, half a minute until they are up. Debian: ceph-common ceph-mgr ceph-mon ceph-osd curl radosgw uuid-runtime.
 # The monitor listens on PORT + 1, by the older protocol: the newer one wants keys. Nothing of it is for more than tests.
@@ -30,8 +31,8 @@ osd crush chooseleaf type = 0
 osd memory target = 939524096
 bluestore block size = 4294967296
 mon allow pool size one = true
-mon data avail crit = 1
-mon data avail warn = 2
+mon data avail crit = 0
+mon data avail warn = 0
 mon data = $folder/mon
 mgr data = $folder/mgr
 osd data = $folder/osd
@@ -45,8 +46,15 @@ rgw data = $folder/rgw
 CONF
 
 daemons=()
-trap 'for daemon in "${daemons[@]}"; do kill -KILL "$daemon" 2>/dev/null || true; done' EXIT
+trap 'for daemon in "${daemons[@]}" $(cat "$folder/gateway.pid" 2>/dev/null); do kill -KILL "$daemon" 2>/dev/null || true; done' EXIT
 start() { "$@" >>"$folder/output" 2>&1 & daemons=("$!" "${daemons[@]}"); }
+gateway() {
+    while :; do
+        radosgw -f -n client.rgw.a &
+        echo $! >"$folder/gateway.pid"
+        wait $! || true
+    done
+}
 # Waits until a command succeeds, as long as a busy machine may need.
 until_done() {
     for _ in $(seq 240); do
@@ -66,11 +74,12 @@ ceph osd new "$disk" 0 >/dev/null
 ceph-osd -i 0 --mkfs --osd-uuid "$disk" >>"$folder/output" 2>&1
 start ceph-osd -f -i 0
 until_done sh -c "timeout 5 ceph osd stat | grep -q '1 up'"
-start radosgw -f -n client.rgw.a
+start gateway
 until_done curl -sf "http://127.0.0.1:$port/"
 radosgw-admin user create --uid=sapwood --display-name=sapwood --access-key=AK --secret-key=SK >>"$folder/output" 2>&1
 
-export SAPWOOD_S3_ENDPOINT=http://127.0.0.1:$port SAPWOOD_S3_BUCKET=sapwood
+export SAPWOOD_S3_ENDPOINT=http://127.0.0.1:$port SAPWOOD_S3_BUCKET=sapwood SAPWOOD_S3_GATEWAY=$folder/gateway.pid
+export AWS_ENDPOINT_URL=$SAPWOOD_S3_ENDPOINT AWS_REGION=us-east-1 AWS_ACCESS_KEY_ID=AK AWS_SECRET_ACCESS_KEY=SK
 empty=$(printf '' | sha256sum | cut -d' ' -f1)
 curl -sf --aws-sigv4 aws:amz:us-east-1:s3 --user AK:SK -H "x-amz-content-sha256: $empty" -X PUT "$SAPWOOD_S3_ENDPOINT/$SAPWOOD_S3_BUCKET"
 "$@"

@@ -12,7 +12,12 @@ use crate::steps::ROOT;
 const PORT: &str = "7490";
 
 /// Packages with tests that need a store, which have the feature `s3`, and the tests.
-const TESTS: [(&str, &str); 2] = [("sapwood-objects-s3", ""), ("sapwood-cli", "store::")];
+const TESTS: [(&str, &str); 3] = [
+    ("sapwood-objects-s3", ""),
+    ("sapwood-cli", "store::"),
+    // It kills the gateway, so nothing else runs beside it.
+    ("sapwood-cli", "stored::servers_of_a_bucket"),
+];
 
 /// Lints, then tests, of what only builds with the feature have.
 pub(crate) fn objects() -> Result<(), String> {

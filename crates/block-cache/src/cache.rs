@@ -209,6 +209,7 @@ impl BlockCache {
         let got = object.blobs.get(object.key, begin(first)..end)?;
         let missing = || sapwood_objects::Error::missing(object.blobs.address(), object.key);
         let got = got.ok_or_else(missing)?;
+        add(&self.disk.counters.bytes_fetched, len64(got.len()));
         for (number, (flight, place)) in (first..).zip(own) {
             let from = begin(number.minus(first));
             let data = piece(&got, from, from.plus(BLOCK));

@@ -35,6 +35,10 @@ pub struct Counts {
     pub shared: u64,
     /// Requests to the store.
     pub requests: u64,
+    /// Bytes of blocks that were found in the folder.
+    pub bytes_found: u64,
+    /// Bytes that the store sent.
+    pub bytes_fetched: u64,
     /// Files that did not hold their block.
     pub damaged: u64,
     /// Files that could not be read or written.
@@ -49,6 +53,8 @@ pub(crate) struct Counters {
     pub(crate) misses: AtomicU64,
     pub(crate) shared: AtomicU64,
     pub(crate) requests: AtomicU64,
+    pub(crate) bytes_found: AtomicU64,
+    pub(crate) bytes_fetched: AtomicU64,
     pub(crate) damaged: AtomicU64,
     pub(crate) failures: AtomicU64,
     pub(crate) evicted: AtomicU64,
@@ -66,6 +72,8 @@ impl Counters {
             misses: of(&self.misses),
             shared: of(&self.shared),
             requests: of(&self.requests),
+            bytes_found: of(&self.bytes_found),
+            bytes_fetched: of(&self.bytes_fetched),
             damaged: of(&self.damaged),
             failures: of(&self.failures),
             evicted: of(&self.evicted),
@@ -125,6 +133,7 @@ impl Disk {
         });
         self.heard(used);
         add(&self.counters.hits, 1);
+        add(&self.counters.bytes_found, len64(data.len()));
         Some(data)
     }
 

@@ -22,4 +22,4 @@ mod tests;
 pub use cache::BlockCache;
 pub use disk::Counts;
 pub use error::{Error, Result};
-pub use shared::{set_shared, shared};
+pub use shared::{opened, set_shared, shared};

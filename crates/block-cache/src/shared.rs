@@ -27,3 +27,8 @@ pub fn shared() -> Option<Arc<BlockCache>> {
     };
     OPENED.get_or_init(open).clone()
 }
+
+/// The program's cache, if it was needed so far.
+pub fn opened() -> Option<Arc<BlockCache>> {
+    OPENED.get().cloned().flatten()
+}

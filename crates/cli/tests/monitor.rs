@@ -108,6 +108,45 @@ fn what_happens_is_counted() {
 }
 
 #[test]
+fn what_stores_are_asked_for_is_counted() {
+    let port = free_port();
+    let served = Served::start(&format!(
+        "metrics-listen = '127.0.0.1:{port}'\npath = '.'\nsvn-port = 0\n{LOGIN_PLACE}"
+    ));
+    let asked = |kind: &str| {
+        let series = format!("sapwood_store_requests_total{{store=\"file\",kind=\"{kind}\"}}");
+        value(&ask(port, "/metrics", "").1, &series)
+    };
+    assert_eq!(asked("claim"), None);
+    let base = served.repo.parent();
+    let address = format!("file://{}", base.join("objects").display());
+    let stored = base.join("stored");
+    Programs::ours()
+        .run("sapwood", ["store", "create", &address, stored.to_str().unwrap()])
+        .expect_success("store create");
+    let url = format!("http://127.0.0.1:{}/svn/stored", served.port);
+    let mut before = 0.0;
+    // Before its first commit a server tries the store.
+    for name in ["one", "two", "three"] {
+        svn_as_ada(&["mkdir", "-m", name, &format!("{url}/{name}")]).expect_success("mkdir");
+        let claims = asked("claim").unwrap();
+        assert!(name == "one" || claims - before == 1.0, "{before}, {claims}");
+        before = claims;
+    }
+    assert!(asked("read").unwrap() >= 3.0);
+    let text = ask(port, "/metrics", "").1;
+    for name in ["failures_total", "claims_taken_total"] {
+        let series = format!("sapwood_store_{name}{{store=\"file\"}}");
+        assert!(value(&text, &series).is_some(), "{text}");
+    }
+    // Nothing of a folder is kept, so the cache was not opened.
+    assert_eq!(value(&text, "sapwood_store_block_misses_total"), None, "{text}");
+    let written = "sapwood_store_transferred_bytes_total{store=\"file\",direction=\"written\"}";
+    assert!(value(&text, written).unwrap() > 100.0);
+    promtool(&["check", "metrics"], &text);
+}
+
+#[test]
 fn alive_and_ready() {
     let port = free_port();
     let served = Served::start(&format!(

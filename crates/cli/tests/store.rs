@@ -105,6 +105,8 @@ fn in_and_out_of_a_bucket() {
         command
             .args(["store", "--requests"])
             .args(args)
+            .env_remove("AWS_ACCESS_KEY_ID")
+            .env_remove("AWS_SECRET_ACCESS_KEY")
             .env("AWS_PROFILE", "ceph")
             .env("AWS_SHARED_CREDENTIALS_FILE", &credentials)
             .env("AWS_ENDPOINT_URL", &endpoint)

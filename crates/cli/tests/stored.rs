@@ -21,9 +21,13 @@ fn ours(args: &[&str]) -> String {
 }
 
 impl Stored {
-    fn new(folders: &[&str]) -> Self {
+    fn in_a_folder(folders: &[&str]) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let address = format!("file://{}", folder.path().join("store").display());
+        Self::new(folder, address, folders)
+    }
+
+    fn new(folder: TempDir, address: String, folders: &[&str]) -> Self {
         let stored = Self { folder, address };
         for (name, verb) in folders.iter().zip(["create", "attach", "attach"]) {
             fs::create_dir(stored.path(name)).unwrap();
@@ -56,11 +60,34 @@ fn reference(program: &str, args: &[&str]) -> Option<String> {
     (output.code == 0).then(|| output.stdout_text())
 }
 
+const NAMES: [&str; 3] = ["one", "two", "three"];
+
 #[test]
 fn servers_that_are_killed_lose_nothing_that_was_acknowledged() {
+    commit_while_servers_are_killed(&Stored::in_a_folder(&NAMES), || {});
+}
+
+/// `cargo xtask objects` runs it, beside a store. Its gateway is killed, too, and comes back.
+#[cfg(feature = "s3")]
+#[test]
+fn servers_of_a_bucket_that_are_killed_lose_nothing_that_was_acknowledged() {
+    let found = |name| std::env::var(name).expect("'cargo xtask objects' starts a store");
+    assert_eq!(found("AWS_ENDPOINT_URL"), found("SAPWOOD_S3_ENDPOINT"));
+    let folder = tempfile::tempdir().unwrap();
+    let (gateway, process) = (found("SAPWOOD_S3_GATEWAY"), std::process::id());
+    let kill = || {
+        let number = fs::read_to_string(&gateway).unwrap();
+        let killed = std::process::Command::new("kill").args(["-KILL", number.trim()]).status();
+        assert!(killed.unwrap().success(), "{number}");
+    };
+    let stored = Stored::new(folder, format!("s3://sapwood/killed/{process}"), &NAMES);
+    commit_while_servers_are_killed(&stored, kill);
+}
+
+/// Clients commit on three servers of one repository, which are killed and begin again; and `harm` is done at times.
+fn commit_while_servers_are_killed(stored: &Stored, harm: impl Fn() + Send) {
     let commits: usize = if std::env::var_os("SAPWOOD_LONG").is_some() { 10_000 } else { 45 };
-    let names = ["one", "two", "three"];
-    let stored = Stored::new(&names);
+    let names = NAMES;
     let servers = names.map(|name| Mutex::new(Some(stored.server(name))));
     let url = |at: usize| {
         let server = servers[at].lock().unwrap();
@@ -91,7 +118,8 @@ fn servers_that_are_killed_lose_nothing_that_was_acknowledged() {
                 })
             })
             .collect();
-        scope.spawn(|| {
+        let (servers, acknowledged, ends) = (&servers, &acknowledged, &ends);
+        scope.spawn(move || {
             let mut rng = Rng::new(99);
             let mut killed = 0;
             while !ends.load(Ordering::SeqCst) {
@@ -105,6 +133,9 @@ fn servers_that_are_killed_lose_nothing_that_was_acknowledged() {
                 drop(servers[at].lock().unwrap().take());
                 *servers[at].lock().unwrap() = Some(stored.server(names[at]));
                 killed += 1;
+                if killed % 3 == 2 {
+                    harm();
+                }
             }
             assert!(killed >= 2, "only {killed} servers were killed");
         });

@@ -3,13 +3,16 @@
 //! Folders (`file:///FOLDER`) are opened here. What speaks with others stands above this crate,
 //! and says so when the program begins: [`register`].
 //!
+//! What they are asked for is counted, by scheme, for as long as the program runs: [`counts`].
+//!
 //! Invariant: an address that no store was registered for is an error; nothing is opened in its place.
 
 use std::path::Path;
 use std::sync::Arc;
 
-use parking_lot::RwLock;
+use parking_lot::{Mutex, RwLock};
 
+use crate::counted::{Counted, Requests};
 use crate::error::{Error, Result};
 use crate::folder::Folder;
 use crate::store::Store;
@@ -17,11 +20,14 @@ use crate::store::Store;
 /// Opens the store at an address of its scheme.
 pub type Open = fn(&str) -> Result<Arc<dyn Store>>;
 
-/// What addresses of folders begin with.
-const FOLDER: &str = "file://";
+/// The scheme of folders.
+const FOLDER: &str = "file";
 
 /// Schemes, and what opens their stores.
 static REGISTERED: RwLock<Vec<(&'static str, Open)>> = RwLock::new(Vec::new());
+
+/// One store of each scheme that was opened, which counts for all of them.
+static COUNTED: Mutex<Vec<(&'static str, Counted)>> = Mutex::new(Vec::new());
 
 /// Says how stores are opened whose addresses begin with `scheme` and `://`.
 pub fn register(scheme: &'static str, open: Open) {
@@ -35,12 +41,30 @@ pub fn register(scheme: &'static str, open: Open) {
 /// # Errors
 /// [`Error::NoAddress`]; those of what opens it.
 pub fn open(address: &str) -> Result<Arc<dyn Store>> {
-    if let Some(path) = address.strip_prefix(FOLDER).filter(|path| path.starts_with('/')) {
-        return Ok(Arc::new(Folder::new(Path::new(path))));
+    let (scheme, rest) = address.split_once("://").unwrap_or_default();
+    if scheme == FOLDER && rest.starts_with('/') {
+        return Ok(counted(FOLDER, Arc::new(Folder::new(Path::new(rest)))));
     }
-    let scheme = address.split_once("://").map_or("", |(scheme, _)| scheme);
-    let open = REGISTERED.read().iter().find(|(known, _)| *known == scheme).map(|(_, open)| *open);
-    open.ok_or_else(|| Error::NoAddress(address.into()))?(address)
+    let registered = REGISTERED.read().iter().find(|(known, _)| *known == scheme).copied();
+    let (scheme, open) = registered.ok_or_else(|| Error::NoAddress(address.into()))?;
+    Ok(counted(scheme, open(address)?))
+}
+
+/// What the stores of each scheme that were opened have been asked for.
+#[must_use]
+pub fn counts() -> Vec<(&'static str, Requests)> {
+    COUNTED.lock().iter().map(|(scheme, counted)| (*scheme, counted.requests())).collect()
+}
+
+/// A store whose requests are counted with those of the others of its scheme.
+fn counted(scheme: &'static str, store: Arc<dyn Store>) -> Arc<dyn Store> {
+    let mut all = COUNTED.lock();
+    if let Some((_, first)) = all.iter().find(|(known, _)| *known == scheme) {
+        return Arc::new(first.beside(store));
+    }
+    let first = Counted::new(store);
+    all.push((scheme, first.clone()));
+    Arc::new(first)
 }
 
 #[cfg(test)]
@@ -56,5 +80,20 @@ mod tests {
         register("made-for-this-test", |address| Ok(Arc::new(Folder::new(Path::new(address)))));
         let opened = open("made-for-this-test://x").unwrap();
         assert!(crate::store::Blobs::address(&*opened).ends_with("made-for-this-test://x"));
+    }
+
+    #[test]
+    fn what_stores_of_a_scheme_are_asked_for_is_counted_together() {
+        let folder = tempfile::tempdir().unwrap();
+        register("counted", |address| Ok(Arc::new(Folder::new(Path::new(&address[10..])))));
+        let key = crate::Key::new("a").unwrap();
+        for name in ["one", "two"] {
+            let address = format!("counted://{}/{name}", folder.path().display());
+            let store = open(&address).unwrap();
+            store.put(&key, b"12").unwrap();
+            assert_eq!(store.get(&key, 0..1).unwrap().unwrap(), b"1");
+        }
+        let of = counts().into_iter().find(|(scheme, _)| *scheme == "counted").unwrap().1;
+        assert_eq!((of.puts, of.gets, of.bytes_out, of.bytes_in), (2, 2, 4, 2));
     }
 }

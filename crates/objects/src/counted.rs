@@ -111,6 +111,12 @@ impl Counted {
         Self { inner, counters: Arc::default() }
     }
 
+    /// Another store, whose requests are counted together with those of this one.
+    #[must_use]
+    pub fn beside(&self, inner: Arc<dyn Store>) -> Self {
+        Self { inner, counters: Arc::clone(&self.counters) }
+    }
+
     /// What was counted so far.
     #[must_use]
     pub fn requests(&self) -> Requests {

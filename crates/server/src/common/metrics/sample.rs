@@ -1,5 +1,7 @@
 //! What is read only when a monitoring program asks: queues and folders of the protocols, caches, the process.
 
+mod stores;
+
 use std::path::PathBuf;
 use std::sync::atomic::AtomicU64;
 
@@ -57,6 +59,7 @@ pub fn registry(server: &ServerState, sample: &Sample) -> Registry {
     of_build(server, &mut registry);
     of_queues(sample, &mut registry);
     of_caches(server, &mut registry);
+    stores::register(&mut registry);
     of_process(&mut registry);
     let mut gauge = |name: &str, help: &str, value: u64| {
         registry.register(name, help, ConstGauge::new(value));
