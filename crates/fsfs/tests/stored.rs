@@ -1,6 +1,8 @@
 //! Repositories in a store of objects, used by several servers at once: each has a folder and caches of its own.
 
+use std::fs::Permissions;
 use std::io::Read as _;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -341,4 +343,56 @@ fn servers_share_the_texts_that_others_have_brought() {
         assert!(size(&one, revision) < 2000, "r{revision}: {}", size(&one, revision));
     }
     assert!(two.text("/c") == long);
+}
+
+#[test]
+fn pushed_files_come_to_all_and_stay_shut_where_people_shut_them() {
+    let stored = Stored::new(&CreateOptions::default());
+    let (one, two) = (stored.server("one"), stored.server("two"));
+    let [first, second] = ["one", "two"].map(|name| stored.path(name).join("conf/authz"));
+    let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    std::fs::set_permissions(&second, Permissions::from_mode(0o600)).unwrap();
+    std::fs::write(&first, "[/]\n* = r\n").unwrap();
+    std::fs::create_dir_all(stored.path("one/hooks")).unwrap();
+    let hook = stored.path("one/hooks/pre-commit");
+    std::fs::write(&hook, "#!/bin/sh\n").unwrap();
+    std::fs::set_permissions(&hook, Permissions::from_mode(0o755)).unwrap();
+    assert_eq!(one.fs.push_files().unwrap(), ["conf/authz", "hooks/pre-commit"]);
+    assert!(one.fs.push_files().unwrap().is_empty());
+    two.fs.youngest().unwrap();
+    assert_eq!(std::fs::read(&second).unwrap(), b"[/]\n* = r\n");
+    assert_eq!(mode(&second), 0o600);
+    assert_eq!(mode(&stored.path("two/hooks/pre-commit")) & 0o100, 0o100);
+    std::fs::remove_file(&hook).unwrap();
+    assert_eq!(one.fs.push_files().unwrap(), ["hooks/pre-commit"]);
+    two.fs.youngest().unwrap();
+    assert!(!stored.path("two/hooks/pre-commit").exists());
+}
+
+#[test]
+fn a_long_text_that_is_overtaken_is_committed_all_the_same() {
+    const EACH: usize = 3;
+    let stored = Stored::new(&CreateOptions::default());
+    let servers = [stored.server("one"), stored.server("two")];
+    let text = |seed: u64| -> String {
+        (0..300_000_u64).map(|n| format!("{:x}\n", n.wrapping_mul(seed | 1) ^ seed)).collect()
+    };
+    std::thread::scope(|scope| {
+        for (at, server) in servers.iter().enumerate() {
+            scope.spawn(move || {
+                for n in 0..EACH {
+                    let number = u64::try_from(at * EACH + n).unwrap();
+                    let seed = number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+                    server.put(&format!("/{at}-{n}"), &text(seed)).unwrap();
+                }
+            });
+        }
+    });
+    let plain = stored.exported("plain");
+    let youngest = plain.youngest().unwrap();
+    assert_eq!(youngest, Revnum(6));
+    for revision in 0..=6 {
+        plain.verify_revision(Revnum(revision), &CancelToken::default()).unwrap();
+    }
+    assert_eq!(texts(&plain, youngest), texts(&servers[0].fs, servers[0].fs.youngest().unwrap()));
 }

@@ -91,12 +91,12 @@ impl Mirror {
                 }
                 made => made?,
             };
+            // Whom people have shut out of a file stays shut out of the one that takes its place.
+            let mode = storage.mode(&path).or_else(|_| storage.mode(&beside))?;
+            let readers = mode & 0o444;
+            // Those may execute it who may read it.
+            file.set_mode(if executable { mode | (readers >> 2) } else { mode & !0o111 })?;
             file.append(bytes)?;
-            if executable {
-                let mode = storage.mode(&beside)?;
-                // Those may execute it who may read it.
-                file.set_mode(mode | ((mode & 0o444) >> 2))?;
-            }
             storage.rename(&beside, &path, false)
         };
         written().map_err(|e| Error::io(e, "Can't write to file", &path))
