@@ -165,7 +165,7 @@ const lookAtAll = async (browser, name, options) => {
       const bodies = [address, address.replace(SECRET, NOWHERE)].map(async (asked) => (await context.request.get(asked)).text());
       const [hidden, missing] = await Promise.all(bodies);
       check(hidden.includes(SECRET), `${where}: the page does not repeat what was typed`);
-      check(hidden.replaceAll(SECRET, NOWHERE) === missing, `${where}: the page tells a hidden word from one that is nowhere`);
+      check(hidden.replaceAll(SECRET, NOWHERE) === missing, `${where}: the page of a hidden word is another than that of a word that is nowhere`);
     } else {
       const shown = (await page.content()).split(SECRET).length - 1;
       check(shown === 0, `${where}: the hidden word is shown ${shown} times`);

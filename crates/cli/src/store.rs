@@ -17,7 +17,7 @@ use std::sync::Arc;
 use sapwood_core::{SvnError, SvnResult};
 use sapwood_fs::admin::{CreateOptions, NewFilesystem};
 use sapwood_objects::Store;
-use sapwood_repo_log::{Error, RepositoryLog, verify};
+use sapwood_repo_log::{Error, RepositoryLog, Verified, verify};
 use sapwood_repo_transfer::{export, import};
 
 use crate::command::{OptionSpec, Options, name};
@@ -132,13 +132,10 @@ fn store(options: &Options, arguments: Vec<String>, out: &mut Output) -> SvnResu
         }
         ["verify", address] => {
             let opened = Opened::at(address)?;
-            let read = verify(&opened.store)?;
-            let (entries, checkpoints) = (read.entries, read.checkpoints);
-            let line = format!(
-                "{address}: {entries} entries, {checkpoints} checkpoints and {} objects are whole\n",
-                read.objects
-            );
-            (opened, line)
+            let Verified { entries, checkpoints, objects, .. } = verify(&opened.store)?;
+            let counts =
+                format!("{entries} entries, {checkpoints} checkpoints and {objects} objects");
+            (opened, format!("{address}: {counts} are whole\n"))
         }
         ["info", address] => {
             let opened = Opened::at(address)?;
