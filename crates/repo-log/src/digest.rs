@@ -44,7 +44,7 @@ impl fmt::Debug for Digest {
 }
 
 /// A sum of bytes that come in pieces.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub struct Hasher(Sha256);
 
 impl Hasher {

@@ -5,6 +5,7 @@
 //! - [`State`]: what the entries so far say: where each revision is, which files the repository has;
 //! - [`RepositoryLog`]: reads the log to its end and adds to it; who loses a slot prepares again;
 //! - [`Place`]: where bytes are read best: entries that are small and beside each other are in segments too ([`NewSegments`]);
+//! - [`NewObject`]: what an entry will name is written first;
 //! - [`find_orphans`]: objects that writers left which were stopped;
 //! - [`verify()`]: the whole chain, and all that it names;
 //! - [`container`]: the properties of a packed shard as one object.
@@ -22,6 +23,7 @@ pub mod entry;
 mod error;
 mod lines;
 mod log;
+mod new_object;
 mod places;
 mod reps;
 mod segments;
@@ -36,6 +38,7 @@ pub use checkpoints::NewCheckpoint;
 pub use digest::{Digest, Hasher};
 pub use error::{Error, Result};
 pub use log::{Prepare, RepositoryLog, Seen, Slot, page, read_location};
+pub use new_object::NewObject;
 pub use places::Place;
 pub use segments::{NewSegments, WrittenSegments};
 pub use state::{EntrySegment, File, Location, Packed, RevisionData, State};

@@ -12,9 +12,9 @@ use std::sync::Arc;
 
 use sapwood_core::exact::{Exact as _, clamped};
 use sapwood_core::{CancelToken, len64};
-use sapwood_objects::{Key, Store, Token, prove};
+use sapwood_objects::{Store, prove};
 use sapwood_repo_log::entry::{Data, Item, Object};
-use sapwood_repo_log::{Digest, Hasher, RepositoryLog, RevisionData, State};
+use sapwood_repo_log::{Digest, Hasher, NewObject, RepositoryLog, RevisionData, State};
 
 use crate::error::{Error, Result};
 use crate::source::{MAX_FILE, PlainFile, Source};
@@ -96,7 +96,12 @@ impl Import<'_> {
             RevisionData::Inline(location) => location.digest,
             RevisionData::Big(object, _) => object.digest,
         };
-        if sum(&mut file, len, self.source.root(), &mut |_| Ok(()))? != known {
+        let mut hasher = Hasher::new();
+        pieces(&mut file, len, self.source.root(), &mut |piece| {
+            hasher.update(piece);
+            Ok(())
+        })?;
+        if hasher.finish() != known {
             return Err(self.another(&format!("revision {revision} differs")));
         }
         Ok(())
@@ -246,37 +251,32 @@ impl Import<'_> {
 
     /// Writes an object that an entry will name.
     fn upload(&self, part: &str, mut from: impl Read, len: u64) -> Result<Object> {
-        let token = Token::new().map_err(sapwood_repo_log::Error::from)?;
-        let key = Key::of_token(part, token)?;
-        let mut upload = self.log.store().upload(&key)?;
-        let digest = sum(&mut from, len, self.source.root(), &mut |piece| {
+        let mut object = NewObject::begin(&**self.log.store(), part)?;
+        pieces(&mut from, len, self.source.root(), &mut |piece| {
             self.cancel.check().map_err(Error::Stopped)?;
-            Ok(upload.append(piece)?)
+            Ok(object.append(piece)?)
         })?;
-        upload.finish()?;
-        Ok(Object { token, len, digest })
+        Ok(object.finish()?)
     }
 }
 
-/// Reads so many bytes, gives them on piece by piece, and returns their sum.
-fn sum(
+/// Reads so many bytes, and gives them on piece by piece.
+fn pieces(
     from: &mut impl Read,
     len: u64,
     path: &Path,
     take: &mut dyn FnMut(&[u8]) -> Result<()>,
-) -> Result<Digest> {
-    let mut hasher = Hasher::new();
+) -> Result<()> {
     let mut buffer = vec![0; PIECE.min(clamped(len))];
     let mut left = len;
     while left > 0 {
         let wanted = buffer.len().min(clamped(left));
         let (piece, _) = buffer.split_at_mut(wanted);
         from.read_exact(piece).map_err(crate::error::failed("read", path))?;
-        hasher.update(piece);
         take(piece)?;
         left = left.minus(len64(wanted));
     }
-    Ok(hasher.finish())
+    Ok(())
 }
 
 /// Items in groups that an entry can have.

@@ -12,8 +12,8 @@ use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 use sapwood_core::{Cut as _, Exact as _, Revnum, len64};
-use sapwood_objects::{Claim, Key, Token};
-use sapwood_repo_log::Hasher;
+use sapwood_objects::Claim;
+use sapwood_repo_log::NewObject;
 use sapwood_repo_log::entry::{Data, Item, Object, Rep};
 
 use super::super::{Announcement, NewRevision, StagedRevision};
@@ -131,36 +131,23 @@ impl LogRevisions {
     pub(crate) fn send_file(&self, part: &str, path: &Path) -> Result<Object> {
         let fail = |e| Error::io(e, "Can't read file", path);
         let file = self.storage.open(path).map_err(fail)?;
+        let mut object = NewObject::begin(&*self.store, part)?;
         let (mut at, mut piece) = (0, vec![0; PIECE]);
-        self.send_pieces(part, &mut || {
+        loop {
             let read = file.read_at(&mut piece, at).map_err(fail)?;
+            if read == 0 {
+                return Ok(object.finish()?);
+            }
+            object.append(piece.head(read))?;
             at = at.plus(len64(read));
-            Ok(piece.head(read).to_vec())
-        })
+        }
     }
 
     /// The same of bytes in memory.
     pub(super) fn send_bytes(&self, part: &str, bytes: &[u8]) -> Result<Object> {
-        let mut pieces = bytes.chunks(PIECE);
-        self.send_pieces(part, &mut || Ok(pieces.next().map_or(Vec::new(), <[u8]>::to_vec)))
-    }
-
-    /// Writes an object of the pieces that `next` gives, up to an empty one.
-    fn send_pieces(&self, part: &str, next: &mut dyn FnMut() -> Result<Vec<u8>>) -> Result<Object> {
-        let token = Token::new()?;
-        let mut upload = self.store.upload(&Key::of_token(part, token)?)?;
-        let (mut hasher, mut len) = (Hasher::new(), 0_u64);
-        loop {
-            let piece = next()?;
-            if piece.is_empty() {
-                break;
-            }
-            hasher.update(&piece);
-            upload.append(&piece)?;
-            len = len.plus(len64(piece.len()));
-        }
-        upload.finish()?;
-        Ok(Object { token, len, digest: hasher.finish() })
+        let mut object = NewObject::begin(&*self.store, part)?;
+        bytes.chunks(PIECE).try_for_each(|piece| object.append(piece))?;
+        Ok(object.finish()?)
     }
 
     /// Looks whether all is there that is to be claimed.
@@ -180,6 +167,30 @@ impl LogRevisions {
         self.claim(slot, &pending.items())?;
         pending.clear();
         Ok(())
+    }
+
+    /// Adds an entry of what `prepare` makes of the newest state, which is asked again when another server was quicker. The items; none when
+    /// there was nothing to add.
+    ///
+    /// # Errors
+    /// Those of `prepare` and [`Self::claim`], but for [`Error::Overtaken`].
+    pub(super) fn append(
+        &self,
+        prepare: &mut dyn FnMut() -> Result<Vec<Item<'static>>>,
+    ) -> Result<Vec<Item<'static>>> {
+        loop {
+            let _flight = self.flight();
+            self.catch_up()?;
+            let slot = self.log.read().entries();
+            let items = prepare()?;
+            if items.is_empty() {
+                return Ok(items);
+            }
+            match self.claim(slot, &items) {
+                Err(Error::Overtaken) => {}
+                done => return done.map(|()| items),
+            }
+        }
     }
 
     /// Claims a slot for an entry of these items, and applies it.

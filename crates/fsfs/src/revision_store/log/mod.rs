@@ -144,10 +144,15 @@ impl LogRevisions {
         Flight { holder: &self.holder, _in_flight: in_flight }
     }
 
+    /// Whether this thread commits.
+    fn commits_here(&self) -> bool {
+        *self.holder.lock() == Some(thread::current().id())
+    }
+
     /// Applies what other servers have added, as of now: what is there for readers is what was applied last. A thread that commits sees
     /// what it began with. It may wait for a commit of this process, so the caller holds no lock.
     pub(crate) fn refresh(&self) -> Result<()> {
-        if *self.holder.lock() == Some(thread::current().id()) {
+        if self.commits_here() {
             return Ok(());
         }
         self.tail.ask(|| self.catch_up())
@@ -155,7 +160,7 @@ impl LogRevisions {
 
     /// Applies all entries that are new.
     fn catch_up(&self) -> Result<()> {
-        let holds = *self.holder.lock() == Some(thread::current().id());
+        let holds = self.commits_here();
         loop {
             let first = self.log.read().entries();
             let (page, is_last) = sapwood_repo_log::page(&*self.store, first)?;

@@ -92,12 +92,9 @@ impl LogRevisions {
     ) -> Result<()> {
         let count = self.shard_size();
         let first = shard.times(count);
-        loop {
-            let _flight = self.flight();
-            self.catch_up()?;
-            let slot = self.log.read().entries();
+        self.append(&mut || {
             if self.with_state(|state| state.packs.contains_key(&first)) {
-                return Ok(());
+                return Ok(Vec::new());
             }
             let sent = self.send_bytes("props", &container::join(&props()?))?;
             let mut items = vec![Item::Pack { first, count, data, props: sent }];
@@ -109,11 +106,9 @@ impl LogRevisions {
                 let bytes = Cow::Owned(self.read_at_location(&at).map_err(fail)?);
                 items.push(Item::Props { revision: 0, before: at.digest, bytes });
             }
-            match self.claim(slot, &items) {
-                Err(Error::Overtaken) => {}
-                done => return done,
-            }
-        }
+            Ok(items)
+        })?;
+        Ok(())
     }
 
     /// The verb `put_revprops_if_unchanged`.
@@ -126,16 +121,8 @@ impl LogRevisions {
         let path = self.db.join(names::WRITE_LOCK);
         // Not needed between servers; on this one it keeps a commit from being overtaken.
         let _lock = lock_or_create(&*self.storage, &path).map_err(|e| Error::locking(e, &path))?;
-        loop {
-            let _flight = self.flight();
-            self.catch_up()?;
-            let slot = self.log.read().entries();
-            let Some(item) = self.changed(revision, change, how)? else { return Ok(()) };
-            match self.claim(slot, &[item]) {
-                Err(Error::Overtaken) => {}
-                done => return done,
-            }
-        }
+        self.append(&mut || Ok(self.changed(revision, change, how)?.into_iter().collect()))?;
+        Ok(())
     }
 
     /// What says that a revision has other properties: one item; `None` when they stay.

@@ -28,20 +28,10 @@ type Local = BTreeMap<String, (Vec<u8>, bool)>;
 impl LogRevisions {
     /// Brings to the store what was changed, made or removed in the folder. The paths.
     pub(crate) fn push_files(&self) -> Result<Vec<String>> {
-        loop {
-            let _flight = self.flight();
-            self.catch_up()?;
-            let slot = self.log.read().entries();
-            let items = self.changed_here()?;
-            if items.is_empty() {
-                return Ok(Vec::new());
-            }
-            let paths = items.iter().filter_map(path_of).map(str::to_owned).collect();
-            match self.claim(slot, &items) {
-                Err(Error::Overtaken) => {}
-                done => return done.and_then(|()| self.bring_files(&items)).map(|()| paths),
-            }
-        }
+        let items = self.append(&mut || self.changed_here())?;
+        // Another server may have changed them again by now.
+        self.bring_files(&[])?;
+        Ok(items.iter().filter_map(path_of).map(str::to_owned).collect())
     }
 
     /// What differs between the folder and the store.

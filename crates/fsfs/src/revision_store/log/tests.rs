@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use sapwood_core::{CancelToken, Revnum};
+use sapwood_core::{CancelToken, Lock, Revnum};
 use sapwood_fsfs_format::{FormatFile, Layout};
 use sapwood_objects::{Error, Memory, Store, addresses};
 use sapwood_store::{Caches, LocalStorage, Storage as _};
@@ -20,6 +20,7 @@ use super::LogRevisions;
 use super::marker::{KIND, Marker};
 use crate::create::{CreateOptions, create};
 use crate::filesystem::{Filesystem, OpenOptions};
+use crate::locks::{LockOptions, LockOutcome, LockTarget};
 use crate::stored_folder::attach;
 use crate::txn::{WriteOptions, Writer};
 
@@ -107,5 +108,18 @@ impl Server {
         }
         txn.set_text(fspath(path), &mut text.as_bytes(), None)?;
         txn.commit()
+    }
+
+    /// Locks a file.
+    fn lock(&self, path: &str) -> LockOutcome<Lock> {
+        let target = LockTarget { path: fspath(path).to_owned(), token: None, revision: None };
+        let options = LockOptions {
+            user: "jane",
+            comment: None,
+            is_dav_comment: false,
+            expires: None,
+            steal: false,
+        };
+        self.writer.lock_paths(&[target], &options)
     }
 }

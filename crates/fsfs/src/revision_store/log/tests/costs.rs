@@ -5,7 +5,6 @@ use sapwood_objects::{Counted, Requests};
 use sapwood_core::PropList;
 
 use super::*;
-use crate::locks::{LockOptions, LockTarget};
 use crate::pack::PackOptions;
 
 fn counted(stored: &Stored, name: &str) -> (Server, Counted) {
@@ -83,16 +82,8 @@ fn locks_and_properties_are_a_few_requests() {
     let (server, counted) = counted(&stored, "one");
     server.put("/a", "first").unwrap();
     server.put("/b", "first").unwrap();
-    let target = LockTarget { path: fspath("/a").to_owned(), token: None, revision: None };
-    let options = LockOptions {
-        user: "jane",
-        comment: None,
-        is_dav_comment: false,
-        expires: None,
-        steal: false,
-    };
     let lock = requests_of(&counted, || {
-        let outcome = server.writer.lock_paths(std::slice::from_ref(&target), &options);
+        let outcome = server.lock("/a");
         assert!(outcome.each[0].1.is_ok(), "{outcome:?}");
     });
     assert_eq!(lock, Requests { reads: 2, claims: 1, ..Requests::default() });

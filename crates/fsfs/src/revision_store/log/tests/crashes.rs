@@ -7,7 +7,6 @@ use sapwood_core::{Depth, PropList, SvnError};
 use sapwood_objects::testing::{Fault, Faulty};
 
 use super::*;
-use crate::locks::{LockOptions, LockTarget};
 use crate::pack::PackOptions;
 
 /// What a server knows of something that it did.
@@ -35,15 +34,7 @@ fn script(server: &Server) -> Vec<(String, Known)> {
         let path = format!("/first-{n}");
         done.push((path.clone(), put(&path)));
     }
-    let target = LockTarget { path: fspath("/first-1").to_owned(), token: None, revision: None };
-    let options = LockOptions {
-        user: "jane",
-        comment: None,
-        is_dav_comment: false,
-        expires: None,
-        steal: false,
-    };
-    let outcome = server.writer.lock_paths(&[target], &options);
+    let outcome = server.lock("/first-1");
     let locked = match (outcome.failure, outcome.each.into_iter().next()) {
         (Some(error), _) | (None, Some((_, Err(error)))) => known::<()>(Err(error.into())),
         (None, Some((_, Ok(_)))) => Known::Done,
