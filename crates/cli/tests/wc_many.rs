@@ -36,7 +36,7 @@ struct Row {
 
 const ROWS: &[Row] = &[
     Row { before: "", folder: ".", line: "svn import -q -m one t $URL/T", most: 3250 },
-    Row { before: "", folder: ".", line: "svn checkout -q $URL/T wc", most: 1650 },
+    Row { before: "", folder: ".", line: "svn checkout -q $URL/T wc", most: 2000 },
     Row { before: "touch wc/d1/*", folder: "wc", line: "svn status", most: 1600 },
     Row {
         before: "cd wc; svn mkdir -q m; svn move -q d* m",
