@@ -67,6 +67,25 @@ fn servers_that_are_killed_lose_nothing_that_was_acknowledged() {
     commit_while_servers_are_killed(&Stored::in_a_folder(&NAMES), || {});
 }
 
+#[test]
+fn a_property_that_was_changed_elsewhere_is_seen_at_once() {
+    let stored = Stored::in_a_folder(&NAMES);
+    let server = stored.server("two");
+    let url = server.url("repo");
+    let seen = || {
+        reference("svn", &["propget", "--revprop", "-r", "0", "svn:log", &url]).unwrap_or_default()
+    };
+    for text in ["first", "second", "third"] {
+        let file = stored.path("message");
+        fs::write(&file, text).unwrap();
+        // By another program, on another machine's folder.
+        let (repository, file) = (stored.repository("one"), file.to_str().unwrap());
+        let words = ["setlog", "--bypass-hooks", "-r", "0", &repository, file];
+        Programs::ours().run("svnadmin", words).expect_success("setlog");
+        assert_eq!(seen().trim_end(), text);
+    }
+}
+
 /// `cargo xtask objects` runs it, beside a store. Its gateway is killed, too, and comes back.
 #[cfg(feature = "s3")]
 #[test]

@@ -62,11 +62,26 @@ pub fn revision_access(
     })
 }
 
-/// The properties of `revision` that may be read.
+/// The properties of `revision` that may be read, as they are now.
 ///
 /// # Errors
 /// As [`revision_access`].
 pub fn revision_props(
+    repository: &Repository,
+    revision: Revnum,
+    authorizer: &dyn PathAuthorizer,
+) -> Result<Arc<PropList>> {
+    // Where other servers share the store of the repository, they are asked about here.
+    repository.fs().youngest()?;
+    seen_revision_props(repository, revision, authorizer)
+}
+
+/// The same for one revision of many: what other servers of a store have changed since the youngest revision was last asked for may
+/// be missing.
+///
+/// # Errors
+/// As [`revision_access`].
+pub fn seen_revision_props(
     repository: &Repository,
     revision: Revnum,
     authorizer: &dyn PathAuthorizer,

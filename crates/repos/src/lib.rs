@@ -97,7 +97,9 @@ pub mod verify;
 
 pub use sapwood_core::{FileRev, Inherit, RevpropSelection, Segment};
 
-pub use access::{RevisionAccess, revision_access, revision_prop, revision_props};
+pub use access::{
+    RevisionAccess, revision_access, revision_prop, revision_props, seen_revision_props,
+};
 pub use authorizer::{Everything, PathAuthorizer, RulesId, SubtreeAccess};
 pub use authz::{Access, Authz, ConfigSource, UserAuthz};
 pub use commit::{CommitAuthorizer, CommitEditor, CommitResult, CommitSetup};

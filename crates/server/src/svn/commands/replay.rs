@@ -3,7 +3,7 @@
 use sapwood_core::ReplayRequest;
 use sapwood_core::{Revnum, SvnError};
 use sapwood_delta::Editor as _;
-use sapwood_repos::revision_props;
+use sapwood_repos::seen_revision_props;
 use sapwood_wire_svn::data::write_props;
 use sapwood_wire_svn::editor::WireEditor;
 use sapwood_wire_svn::{Encode as _, Sink as _, Tuple};
@@ -30,8 +30,9 @@ pub(super) fn replay_range(session: &mut Session<'_>, mut params: Tuple<'_>) -> 
     let low_water_mark = params.rev()?;
     let send_deltas = params.bool()?;
     trivial_auth(&mut session.conn);
+    session.repository.fs().youngest()?;
     for rev in (start.0..=end.0).map(Revnum) {
-        let props = revision_props(&session.repository, rev, &session.access)?;
+        let props = seen_revision_props(&session.repository, rev, &session.access)?;
         let out = session.conn.out();
         out.raw(b"( revprops ( ");
         write_props(out, props.iter());
