@@ -67,6 +67,7 @@ impl Side {
 
     fn commit(&self, plan: Option<Plan>) -> Outcome {
         *self.proxy.plan.lock().unwrap() = plan;
+        self.proxy.log.lock().unwrap().clear();
         // Only a reply that never comes is given up soon: on a busy machine one that does may take seconds.
         let is_silent = matches!(plan, Some(Plan { fault: Fault::Silence, .. }));
         let patience = format!("servers:global:http-timeout={}", if is_silent { 3 } else { 60 });
@@ -210,7 +211,15 @@ fn walk(folder: &Path, port: u16, seed: u64, commits: usize) -> Counts {
         }
         let plan = plan(&mut rng);
         let (found, expected) = (together.commit(plan), single.commit(plan));
-        assert_eq!(found.said, expected.said, "{seed}: commit {}, {plan:?}", counts.commits);
+        let requests = |side: &Side| side.proxy.log.lock().unwrap().join("\n");
+        assert_eq!(
+            found.said,
+            expected.said,
+            "{seed}: commit {}, {plan:?}\ntogether:\n{}\nsingle:\n{}",
+            counts.commits,
+            requests(&together),
+            requests(&single)
+        );
         // Requests behind one that the server refuses are on their way when they go out together.
         assert!(found.is_struck || !expected.is_struck, "{seed}: {plan:?}");
         let code = expected.said.0;

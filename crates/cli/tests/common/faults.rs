@@ -31,6 +31,8 @@ pub(crate) struct Plan {
 pub(crate) struct Proxy {
     pub(crate) port: u16,
     pub(crate) plan: Arc<Mutex<Option<Plan>>>,
+    /// The requests, each with the first line of its reply.
+    pub(crate) log: Arc<Mutex<Vec<String>>>,
 }
 
 /// A head, without the empty line.
@@ -109,14 +111,15 @@ impl Proxy {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
         let plan = Arc::new(Mutex::new(None));
-        let shared = Arc::clone(&plan);
+        let log = Arc::default();
+        let shared = (Arc::clone(&plan), Arc::clone(&log));
         std::thread::spawn(move || {
             for client in listener.incoming() {
-                let plan = Arc::clone(&shared);
-                std::thread::spawn(move || pass_on(client.unwrap(), to, closes, &plan));
+                let (plan, log) = shared.clone();
+                std::thread::spawn(move || pass_on(client.unwrap(), to, closes, &plan, &log));
             }
         });
-        Self { port, plan }
+        Self { port, plan, log }
     }
 }
 
@@ -135,12 +138,25 @@ fn fault_of(request: &str, plan: &Mutex<Option<Plan>>) -> Option<Fault> {
 }
 
 /// Passes the requests of a connection on, one after the other.
-fn pass_on(mut client: TcpStream, to: u16, closes: bool, plan: &Mutex<Option<Plan>>) {
+fn pass_on(
+    mut client: TcpStream,
+    to: u16,
+    closes: bool,
+    plan: &Mutex<Option<Plan>>,
+    log: &Mutex<Vec<String>>,
+) {
+    // A reply that waits for an acknowledgement (Nagle) would be lost where the proxy then closes the connection.
+    client.set_nodelay(true).unwrap();
     let mut from_client = BufReader::new(client.try_clone().unwrap());
     while let Some(head) = read_head(&mut from_client) {
         let body = read_body(&head, &mut from_client, false);
         let is_head = head[0].starts_with("HEAD ");
-        let (reply, content) = match fault_of(&head[0], plan) {
+        let fault = fault_of(&head[0], plan);
+        let note = |reply: &str| log.lock().unwrap().push(format!("{} -> {reply}", head[0]));
+        if matches!(fault, Some(Fault::Close | Fault::Silence)) {
+            note("nothing");
+        }
+        let (reply, content) = match fault {
             Some(Fault::Close) => return,
             Some(Fault::Silence) => {
                 let _ = from_client.read_to_end(&mut Vec::new());
@@ -161,6 +177,7 @@ fn pass_on(mut client: TcpStream, to: u16, closes: bool, plan: &Mutex<Option<Pla
                 (reply, content)
             }
         };
+        note(&reply[0]);
         let has_length = !reply[0].contains(" 204 ");
         if !write(&mut client, &reply, &content, closes, has_length) || closes {
             return;
