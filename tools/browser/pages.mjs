@@ -7,6 +7,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { browse, check, folder, freePort, out, report, run, sapwood, serve } from './common.mjs';
+import { linksHelpWithout, scriptHelps } from './script.mjs';
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
@@ -37,6 +38,8 @@ const makeOdd = () => {
   write('trunk/README.md', `# The *odd* one\n\n${SCRIPT}${IMAGE}\n\n[a link](javascript:window.hacked=1)\n\n| a | b |\n|---|---|\n| 1 | 2 |\n`);
   write('trunk/main.c', '#include <stdio.h>\n\nint main(void) {\n\tputs("hello");\n\treturn 0;\n}\n');
   write('trunk/long.txt', Array.from({ length: 5000 }, (_, n) => `line ${n} of a long file\n`).join(''));
+  write('trunk/evil.js', 'window.hacked = 1;\n');
+  write('trunk/evil.html', `${SCRIPT}<script src="evil.js"></script>`);
   const svg = `<svg xmlns="http://www.w3.org/2000/svg" width="40" height="40"><script>window.hacked = 1</script><rect width="40" height="40" fill="green"/></svg>`;
   write('trunk/picture.svg', svg);
   write('trunk/data.bin', Buffer.from([0, 1, 2, 3, 255, 254, 0, 7]));
@@ -48,8 +51,11 @@ const makeOdd = () => {
   run('svn', 'checkout', '-q', file, wc);
   const change = (path, text) => writeFileSync(join(wc, path), text);
   change('trunk/main.c', '#include <stdio.h>\n\nint main(int argc, char **argv) {\n\tputs("hello, world");\n\treturn argc;\n}\n');
+  const later = (n) => n === 2500 ? 'another line' : `line ${n} of a long file`;
+  change('trunk/long.txt', Array.from({ length: 5000 }, (_, n) => `${later(n)}\n`).join(''));
   change('trunk/picture.svg', svg.replace('green', 'blue'));
   change('trunk/data.bin', Buffer.from([0, 9, 9]));
+  run('svn', 'propset', '-q', 'svn:mime-type', 'text/html', join(wc, 'trunk/evil.html'));
   run('svn', 'propset', '-q', `p${SCRIPT}`.replace(/[^\w]/g, '-'), SCRIPT, join(wc, 'trunk/main.c'));
   commit(`Greets the world.\n\n${IMAGE}`);
   change('trunk/secret/plan.txt', `Another plan: ${SECRET}.\n`);
@@ -253,6 +259,8 @@ try {
   await hiddenIsMissing();
   await adaSeesAll(browser);
   await historyIsWhole(browser);
+  await scriptHelps(browser, top, accessibility);
+  await linksHelpWithout(browser, top);
 } finally {
   await browser.close();
   server.kill();

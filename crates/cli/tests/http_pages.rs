@@ -352,11 +352,25 @@ fn clients_and_folders_have_their_addresses() {
     let page = served.get("/svn/repo/-/tree/", &bob);
     assert_eq!(status(&page), 200);
     assert!(
-        page.contains("content-security-policy: default-src 'none'; style-src 'self'"),
+        page.contains("content-security-policy: default-src 'none'; script-src 'self'; "),
         "{page}"
     );
     let style = page.split("rel=\"stylesheet\" href=\"").nth(1).unwrap().split('"').next().unwrap();
     assert!(served.get(style, BOB).contains("immutable"), "{style}");
+    // So is the script, which has a tag; what is stored is no script of a page.
+    let script = page.split("<script src=\"").nth(1).unwrap().split('"').next().unwrap();
+    let reply = served.get(script, BOB);
+    assert!(reply.contains("immutable") && reply.contains("content-type: text/javascript"), "{reply}");
+    let known = reply.split("etag: ").nth(1).unwrap().lines().next().unwrap();
+    let reply = served.get(script, &format!("{BOB}If-None-Match: {known}\r\n"));
+    assert!(status(&reply) == 304 && reply.contains("immutable") && !reply.contains("use strict"));
+    let raw = |headers: &str| served.get("/svn/repo/trunk/README", &format!("{ADA}{headers}"));
+    let page_s = "Sec-Fetch-Site: same-origin\r\n";
+    assert_eq!(status(&raw(&format!("Sec-Fetch-Dest: script\r\n{page_s}"))), 403);
+    assert_eq!(status(&raw(&format!("Sec-Fetch-Dest: serviceworker\r\n{page_s}"))), 403);
+    let reply = raw(&format!("Sec-Fetch-Dest: image\r\n{page_s}"));
+    assert!(status(&reply) == 200 && reply.contains("x-content-type-options: nosniff"), "{reply}");
+    assert_eq!(status(&raw("Sec-Fetch-Dest: script\r\nSec-Fetch-Site: cross-site\r\n")), 200);
     // A page that the browser has is not made again; another user's is not taken for it.
     let tag = page.split("etag: ").nth(1).unwrap().lines().next().unwrap();
     let known = format!("If-None-Match: {tag}\r\n");

@@ -154,6 +154,16 @@ impl Section {
     }
 }
 
+/// What becomes of lines that are longer than the page is wide.
+#[derive(Clone, Copy, Debug, Default, Hash, PartialEq, Eq)]
+pub enum Wrap {
+    /// They go on below.
+    #[default]
+    Below,
+    /// They go on to the right.
+    Beside,
+}
+
 /// What follows the `?`.
 #[derive(Clone, Debug, Default, Hash, PartialEq, Eq)]
 pub struct Query {
@@ -177,6 +187,8 @@ pub struct Query {
     pub is_split: bool,
     /// `w=1`: white space does not count in differences.
     pub ignores_space: bool,
+    /// `wrap=0`: long lines are not wrapped.
+    pub wrap: Wrap,
     /// `g=1`: blame looks into merges.
     pub merges: bool,
     /// `after`: the hit behind which the page begins.
@@ -279,6 +291,7 @@ impl Query {
                 "q" => parsed.words = Some(field(value)?),
                 "in" => parsed.section = Section::named(value)?,
                 "view" => parsed.is_split = is(value, "split", "unified")?,
+                "wrap" if is(value, "0", "1")? => parsed.wrap = Wrap::Beside,
                 "g" => parsed.merges = is(value, "1", "0")?,
                 "w" => parsed.ignores_space = is(value, "1", "0")?,
                 "after" => parsed.after = Some(field(value)?),
@@ -389,6 +402,7 @@ mod tests {
             ("/tree", "l=0"),
             ("/rev/1", "view=both"),
             ("/rev/1", "w=yes"),
+            ("/rev/1", "wrap=2"),
             ("/search", "in=nothing"),
             ("/search", "q=%ff"),
             ("/compare", "with=/../x"),

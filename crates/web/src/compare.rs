@@ -98,7 +98,7 @@ fn differences(request: &Request<'_>, old: &Found, new: &Found) -> Result<Markup
         (head)
         @if walk.blocks.is_empty() && !walk.is_cut { (layout::note(words::NO_DIFFERENCES)) }
         @if !walk.blocks.is_empty() {
-            (Manner::of(request).links(&request.links.compare(old, new)))
+            (Manner::of(request).links(request, &request.links.compare(old, new)))
         }
         @for block in &walk.blocks { (block) }
         @if walk.is_cut { (layout::note(words::TOO_LONG)) }
@@ -253,7 +253,9 @@ fn shown_pair(request: &Request<'_>, pair: &Pair<'_>, budget: &Budget) -> Result
     let (text, shown) = match pair.differs {
         true => {
             let (old, new) = (pair.old_text(), pair.new_text());
-            let text = delta::files(old, new, &pair.shown.path, Manner::of(request), budget)?;
+            let page = request.links.tree(&pair.shown.path, Some(pair.shown.revision));
+            let place = delta::Place { path: &pair.shown.path, page: &page };
+            let text = delta::files(old, new, place, Manner::of(request), budget)?;
             (text, pictures(request, pair.old_file(), pair.new_file())?)
         }
         false => (html! {}, None),

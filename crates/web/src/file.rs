@@ -13,18 +13,22 @@ use crate::highlight::Highlighter;
 use crate::layout::{self, Subject, Tab};
 use crate::reply::Reply;
 use crate::view::Found;
-use crate::{code, locks, text, times, words};
+use crate::links::with_field;
+use crate::{code, locks, text, times, words, wrapping};
 
 pub(crate) fn page(request: &Request<'_>, found: &Found) -> Result<Reply> {
     let last = request.view.change_of(&found.node)?;
     let raw = request.links.raw(&found.path, found.revision);
     let size = found.node.length()?;
     let contents = contents(request, found, &raw)?;
+    let (here, has_lines) = (own_address(request, found), contents.has_lines);
+    let contents = contents.shown;
     let body = html! {
         (layout::change(request, &last))
         @if let Some(lock) = lock(request, found)? { (lock) }
         div.actions {
             span { (text::size(size)) }
+            @if has_lines { (wrapping::switch(request, here)) }
             a.button href=(raw) rel="nofollow" { (words::RAW) }
             a.button href=(raw) rel="nofollow" download { (words::DOWNLOAD) }
         }
@@ -32,6 +36,17 @@ pub(crate) fn page(request: &Request<'_>, found: &Found) -> Result<Reply> {
         (properties(&found.node)?)
     };
     Ok(layout::reply(request, &found.path, Tab::Node, &Subject::of(found), &body))
+}
+
+/// The address of this page, but for how its lines are wrapped.
+fn own_address(request: &Request<'_>, found: &Found) -> String {
+    let query = &request.address.query;
+    let address = request.links.tree(&found.path, found.sticky);
+    match (query.page, query.lines) {
+        (Some(page), _) => with_field(address, &format!("page={page}")),
+        (None, Some((first, last))) => with_field(address, &format!("l={first}-{last}")),
+        (None, None) => address,
+    }
 }
 
 fn lock(request: &Request<'_>, found: &Found) -> Result<Option<Markup>> {
@@ -43,7 +58,7 @@ fn lock(request: &Request<'_>, found: &Found) -> Result<Option<Markup>> {
     let (since, comment) = (locks::since(&lock), locks::reason(&lock));
     Ok(Some(html! {
         p.lock {
-            (words::LOCKED) " " bdi { b { (text::shown(&lock.owner)) } } " " (words::SINCE) " " (times::full(&since))
+            (words::LOCKED) " " bdi { b { (text::shown(&lock.owner)) } } " " (words::SINCE) " " (times::at(&since))
             @if !comment.is_empty() { ": " bdi { (comment) } }
         }
     }))
@@ -61,16 +76,29 @@ pub(crate) fn is_picture(path: &FsPath, media: Option<&str>) -> bool {
     }
 }
 
-fn contents(request: &Request<'_>, found: &Found, raw: &str) -> Result<Markup> {
+/// What is shown of a file's contents.
+struct Contents {
+    shown: Markup,
+    /// Whether these are lines of text.
+    has_lines: bool,
+}
+
+impl Contents {
+    const fn other(shown: Markup) -> Self {
+        Self { shown, has_lines: false }
+    }
+}
+
+fn contents(request: &Request<'_>, found: &Found, raw: &str) -> Result<Contents> {
     let props = found.node.props()?;
     let media = props.get_str(names::MIME_TYPE);
     let is_picture = is_picture(&found.path, media);
     let is_svg = media.is_some_and(|media| media.contains("svg"));
     if is_picture && !is_svg {
-        return Ok(picture(found, raw));
+        return Ok(Contents::other(picture(found, raw)));
     }
     if props.get(names::MIME_TYPE).is_some_and(is_binary_mime_type) && !is_svg {
-        return Ok(layout::note(words::BINARY));
+        return Ok(Contents::other(layout::note(words::BINARY)));
     }
     let query = &request.address.query;
     let first = match (query.page, query.lines) {
@@ -81,6 +109,7 @@ fn contents(request: &Request<'_>, found: &Found, raw: &str) -> Result<Markup> {
     };
     let marked = query.lines;
     let piece = Piece::read(&found.node, first)?;
+    let has_lines = matches!(piece, Piece::Lines { .. });
     let lines = match piece {
         Piece::Binary => layout::note(words::BINARY),
         Piece::TooFar => layout::note(words::TOO_FAR),
@@ -92,10 +121,13 @@ fn contents(request: &Request<'_>, found: &Found, raw: &str) -> Result<Markup> {
         }
         Piece::Lines { first, lines, is_end } => {
             let pages = pages(request, found, first, len64(lines.len()), is_end);
-            html! { (pages) (numbered(&found.path, &lines, first, marked)) (pages) }
+            let wrap = query.wrap;
+            let lines = numbered(&found.path, &lines, first, marked);
+            html! { (pages) (wrapping::lines(wrap, &lines)) (pages) }
         }
     };
-    Ok(html! { @if is_svg { (picture(found, raw)) } (lines) })
+    let shown = html! { @if is_svg { (picture(found, raw)) } (lines) };
+    Ok(Contents { shown, has_lines })
 }
 
 fn picture(found: &Found, raw: &str) -> Markup {
@@ -131,7 +163,7 @@ fn pages(request: &Request<'_>, found: &Found, first: u64, count: u64, is_end: b
     }
     let base = request.links.tree(&found.path, found.sticky);
     let mark = if found.sticky.is_some() { '&' } else { '?' };
-    let at = |line: u64| format!("{base}{mark}page={line}");
+    let at = |line: u64| wrapping::same(request, format!("{base}{mark}page={line}"));
     let end = first.saturating_add(count);
     html! {
         nav.pages {

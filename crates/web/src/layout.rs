@@ -56,7 +56,7 @@ pub(crate) fn reply(
     let links = request.links;
     // Pages of old revisions are without end, and say nothing that the newest do not.
     let is_index = subject.sticky.is_none() && matches!(tab, Tab::Node);
-    Reply::page(html! {
+    let page = Reply::page(html! {
         (DOCTYPE)
         html lang=(words::LANGUAGE) {
             head {
@@ -68,12 +68,13 @@ pub(crate) fn reply(
                 link rel="stylesheet" href=(links.style());
                 link rel="icon" type="image/svg+xml" href=(links.icon());
                 link rel="alternate" type="application/atom+xml" href=(links.feed(subject.path));
+                script src=(links.script()) defer data-words=(words::of_script()) {}
             }
             body {
                 a.skip href="#main" { (words::SKIP) }
                 header {
                     (request.visitor.line())
-                    (crumbs(request, subject))
+                    (crumbs(request, tab, subject))
                     (tabs(request, tab, subject))
                 }
                 main id="main" { (body) }
@@ -87,11 +88,20 @@ pub(crate) fn reply(
                 }
             }
         }
-    })
+    });
+    page.with_script()
 }
 
-fn crumbs(request: &Request<'_>, subject: &Subject<'_>) -> Markup {
+fn crumbs(request: &Request<'_>, tab: Tab, subject: &Subject<'_>) -> Markup {
     let links = request.links;
+    // What is shown now, also later.
+    let link = match tab {
+        Tab::Node => Some(links.tree(subject.path, Some(subject.revision))),
+        Tab::Log => Some(links.log(subject.path, Some(subject.revision))),
+        Tab::Blame => Some(links.blame(subject.path, Some(subject.revision))),
+        Tab::Revision => Some(links.revision(subject.revision)),
+        Tab::Compare | Tab::Search | Tab::Locks | Tab::Branches => None,
+    };
     let mut path = FsPath::ROOT.to_owned();
     let mut parts: Vec<(FsPathBuf, String)> = Vec::new();
     for name in subject.path.names().filter(|name| !name.is_empty()) {
@@ -100,7 +110,7 @@ fn crumbs(request: &Request<'_>, subject: &Subject<'_>) -> Markup {
     }
     let last = parts.len();
     html! {
-        nav.crumbs aria-label=(words::NAME) {
+        nav.crumbs aria-label=(words::NAME) data-path=(subject.path.as_str()) data-revision=(subject.revision) data-link=[link] {
             a.repo href=(links.tree(FsPath::ROOT, subject.sticky)) { (text::shown(request.name)) }
             @for (at, (path, name)) in parts.iter().enumerate() {
                 span.sep { "/" }
@@ -129,7 +139,8 @@ fn tabs(request: &Request<'_>, tab: Tab, subject: &Subject<'_>) -> Markup {
             a.feed href=(links.feed(path)) rel="nofollow" { (words::FEED) }
             (one(Tab::Locks, words::LOCKS, links.page("locks", path, None)))
             @if request.has_search {
-                (one(Tab::Search, words::SEARCH, links.search_form()))
+                a.search-tab href=(links.search_form()) rel="nofollow"
+                    aria-current=[(tab == Tab::Search).then_some("page")] { (words::SEARCH) }
             }
             @if tab == Tab::Revision {
                 span.at { (words::REVISION) " " b { (subject.revision) } }

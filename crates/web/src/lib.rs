@@ -43,6 +43,7 @@ mod times;
 pub mod tokens;
 mod view;
 pub mod words;
+mod wrapping;
 
 #[cfg(test)]
 mod tests;

@@ -59,6 +59,10 @@ impl Links {
         format!("{}/style/{}", self.pages, style::icon_name())
     }
 
+    pub(crate) fn script(&self) -> String {
+        format!("{}/style/{}", self.pages, style::script_name())
+    }
+
     /// Where a browser is asked for a password, and sent back to a path with its query.
     #[must_use]
     pub fn sign_in(&self, path: &str, query: Option<&str>) -> String {

@@ -140,7 +140,7 @@ fn message(request: &Request<'_>, change: &Change, issues: Option<&Issues>) -> M
             p {
                 (layout::author(change.author.as_deref())) " · "
                 (times::ago(change.date.as_deref(), request.now))
-                @if let Some(date) = &change.date { " · " span.dim { (times::full(date)) } }
+                @if let Some(date) = &change.date { " · " span.dim { (times::at(date)) } }
             }
             @if message.trim().is_empty() { p.dim { (words::NO_MESSAGE) } }
             @else {
@@ -243,7 +243,7 @@ fn deltas(request: &Request<'_>, seen: &Seen, budget: &Budget) -> Result<Markup>
     Ok(html! {
         @if !blocks.is_empty() {
             h2 { (words::DIFFERENCES) }
-            (Manner::of(request).links(&request.links.revision(seen.change.revision)))
+            (Manner::of(request).links(request, &request.links.revision(seen.change.revision)))
         }
         @for block in &blocks { (block) }
         @if is_cut || seen.more > 0 {
@@ -330,7 +330,9 @@ fn of_path(
     let is_file = found.node.kind() == NodeKind::File;
     let pictures = if has_text { pictures(request, old.as_ref(), found)? } else { None };
     let text = if has_text {
-        delta::files(old.as_ref(), Some(&found.node), &found.path, Manner::of(request), budget)?
+        let page = request.links.tree(&found.path, Some(found.revision));
+        let place = delta::Place { path: &found.path, page: &page };
+        delta::files(old.as_ref(), Some(&found.node), place, Manner::of(request), budget)?
     } else {
         html! {}
     };

@@ -17,7 +17,8 @@ pub(crate) fn of(request: &Request<'_>) -> Result<Option<String>> {
     static KEY: OnceLock<RandomState> = OnceLock::new();
     let Request { view, address, links, name, now, visitor, .. } = request;
     match address.kind() {
-        Kind::Home | Kind::Style | Kind::SignIn | Kind::Description => return Ok(None),
+        Kind::Style => return Ok(crate::style::tag(address.name())),
+        Kind::Home | Kind::SignIn | Kind::Description => return Ok(None),
         kind if kind.is_search() => return Ok(None),
         // They change without a revision.
         Kind::Locks => return view.find(address.path(), None, None).map(|_| None),

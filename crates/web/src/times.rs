@@ -42,6 +42,14 @@ pub(crate) fn ago(date: Option<&str>, now: i64) -> Markup {
     html! { time datetime=(date) title=(full(date)) { (age(now.saturating_sub(then))) } }
 }
 
+/// A stored date itself; nothing for what is no date.
+pub(crate) fn at(date: &str) -> Markup {
+    match full(date) {
+        text if text.is_empty() => html! {},
+        text => html! { time.full datetime=(date) { (text) } },
+    }
+}
+
 /// A stored date in readable form; empty for what is no date.
 #[must_use]
 pub fn full(date: &str) -> String {

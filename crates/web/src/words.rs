@@ -142,6 +142,47 @@ pub const WITHOUT_MERGES: &str = "Without merges";
 pub const BLAME_BEFORE: &str = "Before this change";
 pub const LINE_BREAK: &str = "No newline at the end of the file";
 
+pub const WRAPPED: &str = "Wrap long lines";
+pub const UNWRAPPED: &str = "Do not wrap long lines";
+pub const LINES: &str = "Lines";
+pub const FILTER: &str = "Filter this list";
+
+/// The words of the script, as JSON.
+#[must_use]
+pub fn of_script() -> String {
+    let words = serde_json::json!({
+        "filter": FILTER,
+        "left": "{} left",
+        "copyLink": "Copy link",
+        "copyPath": "Copy path",
+        "copyRevision": "Copy revision",
+        "copied": "Copied",
+        "notCopied": "The browser does not allow to copy",
+        "wrapped": WRAPPED,
+        "unwrapped": UNWRAPPED,
+        "shown": "{} lines more",
+        "keys": "Keys",
+        "keysOn": "Single keys are on",
+        "close": "Close",
+        "keyList": {
+            "/": "Search, or filter the list",
+            "j": "The next change, row or hit",
+            "k": "The one before",
+            "n": "The next page",
+            "p": "The page before",
+            "w": "Wrap long lines, or not",
+            "?": "These keys",
+        },
+    });
+    words.to_string()
+}
+
+/// How many lines are left out between two differences.
+#[must_use]
+pub fn lines_left_out(count: usize) -> String {
+    if count == 1 { "1 line".to_owned() } else { format!("{count} lines") }
+}
+
 pub const YOU: &str = "You";
 pub const SIGN_IN: &str = "Sign in";
 pub const SIGN_OUT: &str = "Sign out";

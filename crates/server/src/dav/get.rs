@@ -92,6 +92,9 @@ fn file(
     node: &Node,
     is_fixed: bool,
 ) -> DavResult {
+    if is_asked_as_script(session) {
+        return Err(Fail::status(403, "What is stored here is no script of a page of this server"));
+    }
     let caching = if is_fixed { "max-age=604800" } else { "max-age=0" };
     exchange.header("cache-control", caching);
     let tag = etag(node)?;
@@ -133,15 +136,30 @@ fn file(
     whole(session, exchange, node, &tag)
 }
 
+/// Whether a page of this server asks for a stored file as a script. Our own pages have one script, which is not stored; a place that
+/// the configuration trusts may have pages of its own.
+fn is_asked_as_script(session: &Session<'_>) -> bool {
+    const SCRIPTS: [&str; 6] =
+        ["script", "worker", "sharedworker", "serviceworker", "audioworklet", "paintworklet"];
+    let is_trusted = session.location.is_some_and(|location| location.trusted);
+    let said = |name: &str| session.head.header(name).unwrap_or("");
+    !is_trusted
+        && SCRIPTS.contains(&said("sec-fetch-dest"))
+        && said("sec-fetch-site") == "same-origin"
+}
+
 /// Sets the headers for a text's media type, and for what a browser may do with it.
 fn describe(session: &Session<'_>, exchange: &mut Exchange, node: &Node) -> DavResult {
     let mut media = media_type(node)?;
     // Clients of Subversion ignore both.
     if !session.is_svn_client() {
-        if is_active(&media) && !session.location.is_some_and(|location| location.trusted) {
-            // A committer's page must not act as the server: no scripts, no forms, no cookies of its
-            // origin.
-            exchange.header("content-security-policy", "sandbox");
+        if !session.location.is_some_and(|location| location.trusted) {
+            if is_active(&media) {
+                // A committer's page must not act as the server: no scripts, no forms, no cookies of its
+                // origin.
+                exchange.header("content-security-policy", "sandbox");
+            }
+            // What is no page and no script by its type is none by a browser's guess.
             exchange.header("x-content-type-options", "nosniff");
         }
         let is_text = media.starts_with("text/") && !media.contains(';');

@@ -224,7 +224,11 @@ fn show(session: &Session<'_>, page: &Page, exchange: &mut Exchange) -> DavResul
         exchange.header("etag", tag);
         let known = session.head.header("if-none-match");
         if known.is_some_and(|list| tags(list).any(|said| is_same(said, tag))) {
-            web_reply::write(exchange, Reply::unchanged());
+            let reply = match page.address.kind() {
+                Kind::Style => sapwood_web::answer(&request).map_err(web_reply::failed)?.emptied(),
+                _ => Reply::unchanged(),
+            };
+            web_reply::write(exchange, reply);
             return Ok(());
         }
     }

@@ -22,7 +22,8 @@ use crate::highlight::Highlighter;
 use crate::layout::{self, Subject, Tab};
 use crate::reply::Reply;
 use crate::view::{Change, Found};
-use crate::{code, file, text, times, words};
+use crate::links::with_field;
+use crate::{code, file, text, times, words, wrapping};
 
 pub(crate) fn page(request: &Request<'_>) -> Result<Reply> {
     let found = request.view.at(request.address)?;
@@ -42,10 +43,13 @@ pub(crate) fn page(request: &Request<'_>) -> Result<Reply> {
 /// The link to the same page with merges, or without.
 fn switch(request: &Request<'_>, found: &Found) -> Markup {
     let plain = request.links.blame(&found.path, Some(found.revision));
+    let with_merges = with_field(plain.clone(), "g=1");
+    let here = if request.address.query.merges { with_merges.clone() } else { plain.clone() };
     html! {
         nav.manner aria-label=(words::BLAME) {
-            @if request.address.query.merges { a.button href=(plain) rel="nofollow" { (words::WITHOUT_MERGES) } }
-            @else { a.button href={ (plain) "&g=1" } rel="nofollow" { (words::WITH_MERGES) } }
+            @if request.address.query.merges { a.button href=(wrapping::same(request, plain)) rel="nofollow" { (words::WITHOUT_MERGES) } }
+            @else { a.button href=(wrapping::same(request, with_merges)) rel="nofollow" { (words::WITH_MERGES) } }
+            (wrapping::switch(request, here))
         }
     }
 }
@@ -178,8 +182,9 @@ fn rows(request: &Request<'_>, path: &FsPath, walk: &Walk) -> Result<Markup> {
             break;
         }
     }
+    let table = html! { table.code.blame { @for row in &rows { (row) } } };
     Ok(html! {
-        table.code.blame { @for row in &rows { (row) } }
+        (wrapping::lines(request.address.query.wrap, &table))
         @if highlighter.is_cut() { (layout::note(words::PLAIN_LINES)) }
     })
 }

@@ -25,6 +25,21 @@ pub(super) enum Piece<'t> {
     Change(Vec<Line<'t>>, Vec<Line<'t>>),
 }
 
+impl Piece<'_> {
+    /// The numbers of its first lines, from 0, where it has one on both sides.
+    pub(super) fn first(&self) -> Option<(usize, usize)> {
+        match self {
+            Self::Same(old, new) => Some((old.at, new.at)),
+            Self::Change(..) => None,
+        }
+    }
+
+    /// The numbers of the lines behind it, likewise.
+    pub(super) fn end(&self) -> Option<(usize, usize)> {
+        self.first().map(|(old, new)| (old.plus(1), new.plus(1)))
+    }
+}
+
 /// What is shown of a difference.
 #[derive(Debug, Default)]
 pub(super) struct Hunks<'t> {

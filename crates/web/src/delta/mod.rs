@@ -15,7 +15,8 @@ use sapwood_fs::Node;
 use crate::Request;
 use crate::budget::{self, Budget};
 use crate::fault::Result;
-use crate::{file, links, text, words};
+use crate::address::Wrap;
+use crate::{file, links, text, words, wrapping};
 use table::Table;
 
 /// Two texts that can be compared, or why they cannot.
@@ -84,16 +85,18 @@ pub(crate) struct Manner {
     pub(crate) is_split: bool,
     /// Lines that differ in white space only are the same.
     pub(crate) ignores_space: bool,
+    /// What becomes of long lines.
+    pub(crate) wrap: Wrap,
 }
 
 impl Manner {
     pub(crate) fn of(request: &Request<'_>) -> Self {
         let query = &request.address.query;
-        Self { is_split: query.is_split, ignores_space: query.ignores_space }
+        Self { is_split: query.is_split, ignores_space: query.ignores_space, wrap: query.wrap }
     }
 
     /// Links to the same page in other manners. `address` is that of the page without one.
-    pub(crate) fn links(self, address: &str) -> Markup {
+    pub(crate) fn links(self, request: &Request<'_>, address: &str) -> Markup {
         let one = |manner: Self, word: &str| {
             let is_current = manner == self;
             html! {
@@ -108,6 +111,7 @@ impl Manner {
                 span.gap {}
                 @if self.ignores_space { (one(Self { ignores_space: false, ..self }, words::COUNT_SPACE)) }
                 @else { (one(Self { ignores_space: true, ..self }, words::IGNORE_SPACE)) }
+                (wrapping::switch(request, Self { wrap: Wrap::Below, ..self }.at(address)))
             }
         }
     }
@@ -115,7 +119,13 @@ impl Manner {
     /// An address with this manner.
     fn at(self, address: &str) -> String {
         let mut address = address.to_owned();
-        for (is_set, field) in [(self.is_split, "view=split"), (self.ignores_space, "w=1")] {
+        let is_beside = self.wrap == Wrap::Beside;
+        let fields = [
+            (self.is_split, "view=split"),
+            (self.ignores_space, "w=1"),
+            (is_beside, wrapping::BESIDE),
+        ];
+        for (is_set, field) in fields {
             if is_set {
                 address = links::with_field(address, field);
             }
@@ -128,34 +138,44 @@ impl Manner {
         html! {
             @if self.is_split { input type="hidden" name="view" value="split"; }
             @if self.ignores_space { input type="hidden" name="w" value="1"; }
+            @if self.wrap == Wrap::Beside { input type="hidden" name="wrap" value="0"; }
         }
     }
 }
 
-/// The differences of two files, or a sentence. `path` says which language they are in.
+/// What a difference is of.
+#[derive(Clone, Copy)]
+pub(crate) struct Place<'a> {
+    /// The path, whose name says which language the texts are in.
+    pub(crate) path: &'a FsPath,
+    /// The page of the newer text.
+    pub(crate) page: &'a str,
+}
+
+/// The differences of two files, or a sentence.
 pub(crate) fn files(
     old: Option<&Node>,
     new: Option<&Node>,
-    path: &FsPath,
+    place: Place<'_>,
     manner: Manner,
     budget: &Budget,
 ) -> Result<Markup> {
     Ok(match Texts::of(old, new)? {
         Texts::Not(words) => html! { p.note { (words) } },
-        Texts::Both(old, new) => texts(&old, &new, path, manner, budget),
+        Texts::Both(old, new) => texts(&old, &new, place, manner, budget),
     })
 }
 
 /// The differences of two texts.
-fn texts(old: &[u8], new: &[u8], path: &FsPath, manner: Manner, budget: &Budget) -> Markup {
+fn texts(old: &[u8], new: &[u8], place: Place<'_>, manner: Manner, budget: &Budget) -> Markup {
     let hunks = lines::hunks(old, new, manner.ignores_space, budget);
     if manner.ignores_space && !hunks.has_changes {
         return html! { p.note { (words::ONLY_SPACE) } };
     }
-    let colours = colours::of(path, (old, new), &hunks, budget);
-    let table = Table { colours: &colours, manner, budget };
+    let colours = colours::of(place.path, (old, new), &hunks, budget);
+    let table = Table { colours: &colours, manner, page: place.page, budget };
     html! {
-        (table.of(&hunks))
+        (wrapping::lines(manner.wrap, &table.of(&hunks)))
         @if hunks.is_cut { p.note { (words::TOO_MANY_LINES) } }
         @if colours.is_cut { p.dim { (words::PLAIN_LINES) } }
     }
@@ -191,11 +211,15 @@ pub(crate) fn properties(old: &PropList, new: &PropList) -> Markup {
 mod tests {
     use super::*;
 
+    fn place(path: &str) -> Place<'_> {
+        Place { path: FsPath::trusted(path), page: "/-/tree/x?p=2" }
+    }
+
     fn shown_as(old: &str, new: &str) -> String {
         texts(
             old.as_bytes(),
             new.as_bytes(),
-            FsPath::trusted("/x"),
+            place("/x"),
             Manner::default(),
             &Budget::new(),
         )
@@ -214,20 +238,30 @@ mod tests {
         // Three lines around it, and no more.
         assert!(html.contains("\"c same\">7<") && html.contains("\"c same\">13<"), "{html}");
         assert!(!html.contains("\"c same\">6<") && !html.contains("\"c same\">14<"), "{html}");
+        // What is left out above is a link to it, from which a script knows what to put in its place.
+        assert!(
+            html.contains(
+                "<a href=\"/-/tree/x?p=2&amp;l=1-6#L1\" rel=\"nofollow\" data-old=\"1\" data-new=\"1\" data-count=\"6\">"
+            ),
+            "{html}"
+        );
+        let two = old.replace("10\n", "ten\nmore\n").replace("19\n", "last\n");
+        let html = shown_as(&old, &two);
+        assert!(html.contains("l=15-16#L15\" rel=\"nofollow\" data-old=\"14\" data-new=\"15\" data-count=\"2\""), "{html}");
         // Lines are those that the comparison counts.
         let html = shown_as("a\rb\rc\r", "a\rb\rd\r");
         assert!(
             html.contains("<tr class=\"add\"><td class=\"n\"></td><td class=\"n\">3</td>"),
             "{html}"
         );
-        assert_eq!(shown_as("a\n", "a\n"), "<table class=\"delta\"></table>");
+        assert_eq!(shown_as("a\n", "a\n"), "<div class=\"lines\"><table class=\"delta\"></table></div>");
     }
 
     #[test]
     fn both_sides_beside_each_other() {
         let manner = Manner { is_split: true, ..Manner::default() };
         let split = |old: &str, new: &str| {
-            texts(old.as_bytes(), new.as_bytes(), FsPath::trusted("/x"), manner, &Budget::new())
+            texts(old.as_bytes(), new.as_bytes(), place("/x"), manner, &Budget::new())
                 .into_string()
         };
         let html = split("a\nlet x = 1;\nz\n", "a\nlet <y> = 1;\nmore\nz\n");
@@ -248,8 +282,7 @@ mod tests {
         let long: String = (0..20).map(|n| format!("line {n}\n")).collect();
         let (old, new) = (format!("/*\n{long}x */\n"), format!("/*\n{long}y */\n"));
         let shown = |path: &str, budget: &Budget| {
-            let path = FsPath::trusted(path);
-            texts(old.as_bytes(), new.as_bytes(), path, Manner::default(), budget).into_string()
+            texts(old.as_bytes(), new.as_bytes(), place(path), Manner::default(), budget).into_string()
         };
         let html = shown("/a.c", &Budget::new());
         assert!(html.contains("<span class=\"t-c\">line 19</span>"), "{html}");
@@ -264,7 +297,7 @@ mod tests {
     fn white_space_can_be_left_out() {
         let manner = Manner { ignores_space: true, ..Manner::default() };
         let html = |old: &str, new: &str| {
-            texts(old.as_bytes(), new.as_bytes(), FsPath::trusted("/x"), manner, &Budget::new())
+            texts(old.as_bytes(), new.as_bytes(), place("/x"), manner, &Budget::new())
                 .into_string()
         };
         assert!(html("a b\n", "a    b\n").contains(words::ONLY_SPACE));
@@ -280,13 +313,13 @@ mod tests {
     fn a_page_has_so_many_lines() {
         let new: String = (0..5_000).map(|n| format!("{n}\n")).collect();
         let budget = Budget::new();
-        let html = texts(b"", new.as_bytes(), FsPath::trusted("/x"), Manner::default(), &budget)
+        let html = texts(b"", new.as_bytes(), place("/x"), Manner::default(), &budget)
             .into_string();
         assert_eq!(html.matches("<tr").count(), budget::DELTA_LINES_OF_FILE);
         assert!(html.contains(words::TOO_MANY_LINES));
         budget.take(budget::DELTA_LINES, 0);
         assert!(
-            !texts(b"", new.as_bytes(), FsPath::trusted("/x"), Manner::default(), &budget)
+            !texts(b"", new.as_bytes(), place("/x"), Manner::default(), &budget)
                 .into_string()
                 .contains("<tr")
         );

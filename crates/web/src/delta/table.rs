@@ -9,7 +9,7 @@ use super::lines::{Hunks, Line, Piece};
 use super::marks::{self, Marks};
 use crate::budget::Budget;
 use crate::highlight::Colours;
-use crate::{code, text, words};
+use crate::{code, links, text, words};
 
 /// Where a line is from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,6 +54,8 @@ impl<'t> Shown<'t> {
 pub(super) struct Table<'a> {
     pub(super) colours: &'a Sides,
     pub(super) manner: Manner,
+    /// The page of the newer text.
+    pub(super) page: &'a str,
     pub(super) budget: &'a Budget,
 }
 
@@ -64,12 +66,31 @@ impl Table<'_> {
         html! {
             table class=(class) {
                 @for (at, hunk) in hunks.all.iter().enumerate() {
-                    @if at > 0 { tr.gap { td colspan="4" { "\u{22ef}" } } }
+                    (self.gap(at.checked_sub(1).and_then(|at| hunks.all.get(at)), hunk))
                     @for piece in hunk {
                         @if is_split { (self.split(piece)) } @else { (self.unified(piece)) }
                     }
                 }
             }
+        }
+    }
+
+    /// The row for the lines between two hunks: a link to them, in whose place the script puts them.
+    fn gap(&self, before: Option<&Vec<Piece<'_>>>, after: &[Piece<'_>]) -> Markup {
+        let Some((old, new)) = after.first().and_then(Piece::first) else { return html! {} };
+        let begins = before.and_then(|hunk| hunk.last()?.end()).unwrap_or((0, 0));
+        let count = new.saturating_sub(begins.1);
+        if count == 0 || old < begins.0 {
+            return html! {};
+        }
+        let (first, last) = (begins.1.plus(1), new);
+        let lines = links::with_field(self.page.to_owned(), &format!("l={first}-{last}"));
+        html! {
+            tr.gap { td colspan="4" {
+                a href={ (lines) "#L" (first) } rel="nofollow" data-old=(begins.0.plus(1)) data-new=(first) data-count=(count) {
+                    "\u{22ef} " (words::lines_left_out(count))
+                }
+            } }
         }
     }
 
