@@ -11,6 +11,7 @@ mod lines;
 mod notifications;
 mod reload;
 mod secret_file;
+mod servers;
 mod sign_in;
 mod sockets;
 mod status;
@@ -145,6 +146,11 @@ impl Options {
         (self.certificate.is_some() && self.key.is_some()) || self.file.acme.is_some()
     }
 
+    /// Where other servers are answered.
+    fn servers_address(&self) -> Option<SocketAddr> {
+        self.file.servers.as_ref().and_then(|servers| servers.address().ok())
+    }
+
     /// Opens the operation log, if there is to be one.
     fn open_log(&self) -> SvnResult<Option<OpLog>> {
         let log = self.log_file.as_deref().map(OpLog::file).transpose()?;
@@ -208,6 +214,8 @@ pub(crate) struct Examined {
     pub(crate) ordered: Vec<sapwood_acme::Stored>,
     /// The folder of backups.
     pub(crate) backups: Option<PathBuf>,
+    /// The servers of the list, this one too, and why each cannot be used, if it cannot.
+    pub(crate) servers: Vec<(String, Option<String>)>,
 }
 
 /// Reads a configuration file as a start does.
@@ -232,7 +240,12 @@ pub(crate) fn examined(config: &Path) -> SvnResult<Examined> {
             ordered.push(sapwood_acme::stored(&acme.folder, domain)?);
         }
     }
+    let servers = match &options.file.servers {
+        Some(servers) if problems.iter().all(|problem| problem.is_warning) => servers.asked()?,
+        _ => Vec::new(),
+    };
     Ok(Examined {
+        servers,
         ordered,
         problems: problems.iter().map(text).collect(),
         folders,
@@ -483,7 +496,7 @@ fn prepare(options: &Options) -> SvnResult<Prepared> {
     settings.limits.connections_per_address = settings.limits.connections;
     settings.scratch = std::env::temp_dir();
     settings.only = is_one.then_some(root);
-    options.file.others(&mut settings);
+    options.file.others(&mut settings)?;
     if options.demo {
         settings.search_folder.get_or_insert_with(user_folders::caches);
     }
@@ -517,6 +530,7 @@ fn serve(args: Vec<OsString>, options: Options) -> SvnResult<()> {
     let tls = tls_settings(&options, &options.file).map(|tls| (tls, acme::report(&server)));
     let (plain, secure) = sockets.start_http(&http, tls)?;
     let monitor = sockets.start_monitor(&server)?;
+    let peers = sockets.start_peers(&server)?;
     let indexer = SearchIndexer::start(&server, notifications::report(&server.get()))?;
     let mut out = Output::stdout();
     let url = |scheme: &str, usual, server: &Option<HttpServer>| {
@@ -543,7 +557,7 @@ fn serve(args: Vec<OsString>, options: Options) -> SvnResult<()> {
         None => svnserve::wait(&server, reload)?,
     }
     [plain, secure].into_iter().flatten().for_each(HttpServer::stop);
-    drop(monitor);
+    drop((monitor, peers));
     drop(indexer);
     ignore_closed_pipe(out.text("\nEnded.\n").and_then(|()| out.flush()))
 }

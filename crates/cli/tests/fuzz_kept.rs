@@ -37,6 +37,7 @@ targets! {
     dumpstream = "../../../fuzz/harness/dumpstream.rs";
     accounts = "../../../fuzz/harness/accounts.rs";
     id_token = "../../../fuzz/harness/id_token.rs";
+    servers = "../../../fuzz/harness/servers.rs";
     backup_record = "../../../fuzz/harness/backup_record.rs";
     repository_log = "../../../fuzz/harness/repository_log.rs";
     block_cache = "../../../fuzz/harness/block_cache.rs";

@@ -73,6 +73,7 @@ mod rules;
 mod search;
 #[cfg(feature = "secret-service")]
 mod secret_service;
+mod servers_svn;
 mod service;
 mod sign_in;
 mod sign_out;

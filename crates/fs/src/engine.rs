@@ -53,6 +53,17 @@ impl Engine {
         }
     }
 
+    /// The token of the repository in a store of objects that a `db` folder is for, 32 hexadecimal digits: the same on all machines. `None`
+    /// where revisions are in the folder itself, or it cannot be read.
+    #[must_use]
+    pub fn stored_repository(db: &Path) -> Option<String> {
+        let text = std::fs::read_to_string(db.join("fs-type")).ok()?;
+        let mut lines = text.strip_prefix("sapwood-store\n")?.lines();
+        let token = lines.nth(1)?;
+        let is_token = token.len() == 32 && token.bytes().all(|b| b.is_ascii_hexdigit());
+        is_token.then(|| token.to_ascii_lowercase())
+    }
+
     /// Whether its filesystems may have one of several layouts, which administrators ask for.
     #[must_use]
     pub const fn has_layouts(self) -> bool {

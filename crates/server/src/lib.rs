@@ -1,10 +1,11 @@
-//! The svn:// and http:// servers, in four parts:
+//! The svn:// and http:// servers, in five parts:
 //!
 //! * [`common`]: listeners, limits, lookup of repositories, access decisions, the operational log,
 //!   configuration.
 //! * [`svn`]: the svn protocol: greeting, session, authentication, commands.
 //! * [`dav`]: http: WebDAV and DeltaV, and pages for people.
 //! * [`monitor`]: what monitoring programs ask.
+//! * `peer_server`: what other servers of the same repositories forward.
 //!
 //! A protocol takes connections or requests from a listener, finds the repository by
 //! [`common::lookup`], decides by [`common::access`], asks the services of `repos`, and writes the
@@ -15,6 +16,7 @@
 pub mod common;
 pub mod dav;
 pub mod monitor;
+mod peer_server;
 mod platform;
 pub mod svn;
 
@@ -23,4 +25,5 @@ pub use common::operation_log;
 pub use common::settings::{self, Limits, Settings, Tunnel};
 pub use common::state::ServerState;
 pub use monitor::Monitor;
+pub use peer_server::PeerServer;
 pub use svn::{serve_connection, serve_stream};

@@ -70,6 +70,7 @@ pub(super) fn of_configuration(config: &Path) -> (Findings, Named) {
                 of_certificate(certificate, &mut findings);
             }
             examined.ordered.iter().for_each(|ordered| of_ordered(ordered, &mut findings));
+            examined.servers.iter().for_each(|(name, why)| of_server(name, why, &mut findings));
             if findings.worst() == super::Grade::Good {
                 findings.good("the configuration is sound");
             }
@@ -78,6 +79,17 @@ pub(super) fn of_configuration(config: &Path) -> (Findings, Named) {
         Err(error) => {
             findings.problem(crate::report::lines(&error, "").trim_end().to_owned(), "");
             (findings, Named::default())
+        }
+    }
+}
+
+/// A server of the list.
+fn of_server(name: &str, why: &Option<String>, findings: &mut Findings) {
+    match why {
+        None => findings.good(format!("server '{name}' is there")),
+        Some(why) => {
+            let todo = "start it, or compare its '[servers]' with this one's: meanwhile the others do without it";
+            findings.warning(why.clone(), todo);
         }
     }
 }

@@ -17,6 +17,7 @@ use super::config::{
 use super::directories;
 use super::lines::Problem;
 use super::notifications;
+use super::servers::ServersConfig;
 use super::sign_in;
 use super::status::StatusConfig;
 
@@ -52,6 +53,7 @@ pub(super) fn problems(file: &File) -> Problems {
     found.extend(directories::problems(&file.directory, &named, &others));
     found.extend(file.status.iter().flat_map(StatusConfig::problems));
     found.extend(file.acme.iter().flat_map(AcmeConfig::problems));
+    found.extend(file.servers.iter().flat_map(ServersConfig::problems));
     found.extend(notifications::problems(file.queue_folder.as_deref(), &file.webhook, &file.mail));
     let names = |place| {
         let LocationConfig { url, oidc, trusted, accounts, .. }: &LocationConfig = place;

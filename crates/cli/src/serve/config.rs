@@ -11,6 +11,7 @@ use std::time::Duration;
 use sapwood_core::{ErrorCode, SvnError, SvnResult};
 use sapwood_ldap::Directory;
 use sapwood_notify::Target;
+use sapwood_peers::Servers;
 use sapwood_server::common::config::{AccessConfig, Blanket, CertificateName, Login, UsernameCase};
 use sapwood_server::dav::settings::{BulkUpdates, HttpSettings, Location, Redirect};
 use sapwood_server::dav::{AccessForm, ClientAuthorities, Master};
@@ -22,6 +23,7 @@ use super::acme::AcmeConfig;
 use super::directories::{self, Directories, DirectoryConfig};
 use super::lines::{Lines, malformed};
 use super::notifications::{self, MailConfig, WebhookConfig};
+use super::servers::ServersConfig;
 use super::sign_in::SignInConfig;
 use super::status::StatusConfig;
 
@@ -70,6 +72,7 @@ pub(super) struct File {
     pub(super) acme: Option<AcmeConfig>,
     pub(super) oidc: Option<SignInConfig>,
     pub(super) status: Option<StatusConfig>,
+    pub(super) servers: Option<ServersConfig>,
     pub(super) queue_folder: Option<PathBuf>,
     pub(super) search_folder: Option<PathBuf>,
     pub(super) search_skip: Option<Vec<String>>,
@@ -270,6 +273,7 @@ impl File {
         self.mail.iter_mut().for_each(|mail| mail.make_absolute(base));
         self.oidc.iter_mut().for_each(|oidc| oidc.make_absolute(base));
         self.status.iter_mut().for_each(|status| status.make_absolute(base));
+        self.servers.iter_mut().for_each(|servers| servers.make_absolute(base));
         for place in &mut self.location {
             for rules in [&mut place.authz, &mut place.groups].into_iter().flatten() {
                 if !rules.starts_with("^/") && !sapwood_core::uri::is_url(rules) {
@@ -373,7 +377,10 @@ impl File {
     }
 
     /// Puts what the file says into the other settings.
-    pub(super) fn others(&self, settings: &mut Settings) {
+    ///
+    /// # Errors
+    /// E125009 for other servers' names and their secret that cannot be used.
+    pub(super) fn others(&self, settings: &mut Settings) -> SvnResult<()> {
         settings.read_only = self.read_only;
         settings.rules.clone_from(&self.rules);
         settings.backups.clone_from(&self.backups);
@@ -385,6 +392,9 @@ impl File {
         if let Some(megabytes) = self.cache_megabytes {
             settings.cache_bytes = megabytes.saturating_mul(1 << 20);
         }
+        let servers = self.servers.as_ref().map(ServersConfig::servers).transpose()?;
+        settings.servers = servers.map(|servers| Arc::new(Servers::new(servers)));
+        Ok(())
     }
 }
 

@@ -17,6 +17,7 @@ use sapwood_server::{Listener, ServerState, Settings};
 use super::config::{File, LocationConfig};
 use super::directories;
 use super::lines::Problem;
+use super::servers::ServersConfig;
 use crate::report;
 
 type Problems = Vec<Problem>;
@@ -60,6 +61,7 @@ pub(super) fn problems(file: &File, tls: Option<TlsSettings>) -> Problems {
     {
         found.push(Problem::error("listen", format!("'{host}': {}", error.message())));
     }
+    found.extend(file.servers.as_ref().and_then(ServersConfig::of_machine));
     let shared = ServerState::new(Settings::new(PathBuf::from("/")), None);
     if let Some(Err(error)) =
         file.svnserve_conf.as_ref().map(|path| shared.files.server(path, true))

@@ -108,6 +108,9 @@ impl Reload {
         self.http.renew(state, tls.map(|tls| (tls, acme::report(&self.server))))?;
         let targets = options.file.targets()?;
         server.set_notifications(targets, notifications::report(&server))?;
+        if !server.has_servers_of(&old) {
+            server.watch_servers();
+        }
         self.server.replace(server);
         *log_file = (options.log_file.clone(), options.file.operation_form());
         Ok(())
@@ -134,6 +137,7 @@ fn at_next_start(old: &Options, new: &Options) -> Vec<Problem> {
         ("metrics-listen", old.metrics != new.metrics),
         ("cache-megabytes", old.file.cache_megabytes != new.file.cache_megabytes),
         ("path", old.only_locations() != new.only_locations()),
+        ("servers", old.servers_address() != new.servers_address()),
     ];
     let differ = differ.into_iter().filter(|(_, differs)| *differs);
     differ

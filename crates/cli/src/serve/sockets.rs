@@ -10,7 +10,7 @@ use sapwood_core::{ErrorCode, SvnError, SvnResult};
 use sapwood_server::common::current::Current;
 use sapwood_server::dav::{Http, HttpServer, TlsSettings};
 use sapwood_server::svn::DEFAULT_PORT;
-use sapwood_server::{Listener, Monitor, ServerState};
+use sapwood_server::{Listener, Monitor, PeerServer, ServerState};
 
 use super::Options;
 use crate::supervisor;
@@ -69,6 +69,8 @@ pub(super) struct Sockets {
     http: Option<TcpListener>,
     https: Option<TcpListener>,
     metrics: Option<TcpListener>,
+    /// For other servers.
+    peers: Option<TcpListener>,
 }
 
 impl Sockets {
@@ -105,9 +107,10 @@ impl Sockets {
         };
         let metrics = match passed.metrics {
             Some(socket) => Some(socket),
-            None => options.metrics.map(bind_metrics).transpose()?,
+            None => options.metrics.map(|at| bind_at(at, "metrics")).transpose()?,
         };
-        Ok(Self { svn, http, https, metrics })
+        let peers = options.servers_address().map(|at| bind_at(at, "other servers")).transpose()?;
+        Ok(Self { svn, http, https, metrics, peers })
     }
 
     /// Serves http and https.
@@ -136,12 +139,23 @@ impl Sockets {
     ) -> SvnResult<Option<Monitor>> {
         self.metrics.take().map(|socket| Monitor::start(socket, server)).transpose()
     }
+
+    /// Answers other servers, if there are any.
+    ///
+    /// # Errors
+    /// System errors.
+    pub(super) fn start_peers(
+        &mut self,
+        server: &Arc<Current<ServerState>>,
+    ) -> SvnResult<Option<PeerServer>> {
+        self.peers.take().map(|socket| PeerServer::start(socket, server)).transpose()
+    }
 }
 
-fn bind_metrics(at: SocketAddr) -> SvnResult<TcpListener> {
+fn bind_at(at: SocketAddr, whom: &str) -> SvnResult<TcpListener> {
     let listener = Listener::bind(Some(&at.ip().to_string()), at.port(), at.is_ipv6());
     let listener = listener.map_err(|e| {
-        let message = format!("Can't listen at {at} for metrics: {}", e.message());
+        let message = format!("Can't listen at {at} for {whom}: {}", e.message());
         SvnError::new(e.code(), message)
     })?;
     copy(&listener)

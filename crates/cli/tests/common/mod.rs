@@ -4,6 +4,7 @@
 
 pub mod authority;
 pub mod certificates;
+pub mod cluster;
 pub mod faults;
 pub mod httpd;
 pub mod ldap;

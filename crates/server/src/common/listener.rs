@@ -1,6 +1,5 @@
 //! Accepts connections and gives each a thread, within limits. The [`Handler`] speaks the protocol.
 
-use std::collections::HashMap;
 use std::io;
 use std::net::ToSocketAddrs as _;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -8,27 +7,23 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use parking_lot::{Condvar, Mutex};
-use sapwood_core::exact::Exact;
 use sapwood_core::{ErrorCode, SvnError, SvnResult};
 use socket2::{Domain, SockRef, Socket, Type};
 
 use crate::common::current::Current;
 use crate::common::metrics::Limit;
-use crate::common::standing::Standing;
+use crate::common::slots::Accepted;
 use crate::common::state::ServerState;
 
 /// Connections that may wait to be accepted.
 const BACKLOG: i32 = 1024;
 /// Stack of a connection's thread. No recursion depends on input of a client or on a repository.
-const STACK: usize = 1 << 20;
+pub(crate) const STACK: usize = 1 << 20;
 /// How often a full server checks whether it is to end.
 const STOP_CHECK: Duration = Duration::from_millis(200);
-/// How long connections get to end when the server does.
-const FAREWELL: Duration = Duration::from_secs(5);
 
 /// Serves one connection to its end, and logs what goes wrong.
-pub type Handler = fn(&ServerState, Arc<TcpStream>) -> SvnResult<()>;
+pub type Handler = fn(&ServerState, Accepted) -> SvnResult<()>;
 
 /// A socket that listens.
 #[derive(Debug)]
@@ -150,7 +145,7 @@ impl Listener {
     /// Why it could not be accepted or did not end well.
     pub fn serve_once(&self, shared: &ServerState, handler: Handler) -> SvnResult<()> {
         let (stream, _) = accept(&self.socket)?;
-        handler(shared, Arc::new(stream))
+        handler(shared, Accepted::alone(stream))
     }
 
     /// Serves connections until `stopper` says to end, and then until the commits in progress are made. With `single`, one after the other in
@@ -166,10 +161,10 @@ impl Listener {
         stopper: &Stopper,
     ) -> SvnResult<()> {
         let limits = current.get().settings.limits;
-        let slots = Arc::new(Slots::default());
-        let mut next_id = 0u64;
+        let slots = Arc::clone(&current.get().slots);
         while !stopper.is_stopping() {
-            slots.wait_for_room(limits.connections, &current.get(), stopper);
+            let full = || current.get().metrics.limit(Limit::Connections);
+            slots.wait_for_room(limits.connections, full, || stopper.is_stopping());
             let (stream, address) = match accept(&self.socket) {
                 Ok(accepted) => accepted,
                 Err(_) if stopper.is_stopping() => break,
@@ -183,23 +178,19 @@ impl Listener {
                 Err(error) => return Err(error),
             };
             let shared = current.get();
-            let stream = Arc::new(stream);
-            next_id = next_id.wrapping_add(1);
-            let Some(slot) =
-                slots.take(next_id, address.ip(), &stream, limits.connections_per_address)
-            else {
+            let place = slots.take(address.ip(), stream, limits.connections_per_address);
+            let Some(accepted) = place else {
                 shared.metrics.limit(Limit::ConnectionsOfAddress);
                 continue;
             };
             if single {
-                let _ = handler(&shared, stream);
+                let _ = handler(&shared, accepted);
                 continue;
             }
             // Without a thread the connection is closed; later ones may succeed.
             let _ = std::thread::Builder::new().stack_size(STACK).spawn(move || {
                 // The session has logged what went wrong.
-                let _ = handler(&shared, stream);
-                drop(slot);
+                let _ = handler(&shared, accepted);
             });
         }
         let shared = current.get();
@@ -233,136 +224,4 @@ fn is_passing(error: &SvnError) -> bool {
     const ENOBUFS: ErrorCode = ErrorCode(105);
     const ENOMEM: ErrorCode = ErrorCode(12);
     [ENFILE, EMFILE, ENOBUFS, ENOMEM].contains(&error.code())
-}
-
-/// The connections that are open.
-#[derive(Debug, Default)]
-struct Slots {
-    open: Mutex<Open>,
-    changed: Condvar,
-}
-
-#[derive(Debug, Default)]
-struct Open {
-    streams: HashMap<u64, Arc<TcpStream>>,
-    by_address: HashMap<IpAddr, usize>,
-}
-
-impl Open {
-    /// Among the idle connections of the address that has most of them, the one that has been idle longest.
-    fn least_missed(&self, standing: &Standing) -> Option<&Arc<TcpStream>> {
-        let weight = |stream: &Arc<TcpStream>| {
-            let waited = standing.for_long(stream)?;
-            let address = stream.peer_addr().ok()?.ip();
-            Some((self.by_address.get(&address).copied().unwrap_or(0), waited))
-        };
-        let waiting = self.streams.values().filter_map(|stream| Some((weight(stream)?, stream)));
-        waiting.max_by_key(|(weight, _)| *weight).map(|(_, stream)| stream)
-    }
-}
-
-/// The slot of a connection, which is returned when dropped.
-#[derive(Debug)]
-struct Slot {
-    slots: Arc<Slots>,
-    id: u64,
-    address: IpAddr,
-}
-
-impl Slots {
-    /// Waits until there is room for one more. An idle connection is closed to make room.
-    fn wait_for_room(&self, limit: usize, shared: &ServerState, stopper: &Stopper) {
-        let mut open = self.open.lock();
-        if open.streams.len() >= limit.max(1) {
-            shared.metrics.limit(Limit::Connections);
-        }
-        while open.streams.len() >= limit.max(1) && !stopper.is_stopping() {
-            if let Some(stream) = open.least_missed(&shared.standing) {
-                // Its thread wakes up, finds the end of the connection, and returns its slot.
-                let _ = stream.shutdown(Shutdown::Both);
-            }
-            self.changed.wait_for(&mut open, STOP_CHECK);
-        }
-    }
-
-    fn take(
-        self: &Arc<Self>,
-        id: u64,
-        address: IpAddr,
-        stream: &Arc<TcpStream>,
-        per_address: usize,
-    ) -> Option<Slot> {
-        let mut open = self.open.lock();
-        let count = open.by_address.entry(address).or_default();
-        if *count >= per_address {
-            return None;
-        }
-        *count += 1;
-        open.streams.insert(id, Arc::clone(stream));
-        Some(Slot { slots: Arc::clone(self), id, address })
-    }
-
-    /// Closes all connections and waits a while for their threads.
-    fn end_all(&self) {
-        let mut open = self.open.lock();
-        for stream in open.streams.values() {
-            let _ = stream.shutdown(Shutdown::Both);
-        }
-        let deadline = std::time::Instant::now().checked_add(FAREWELL);
-        while let Some(deadline) = deadline.filter(|_| !open.streams.is_empty()) {
-            if self.changed.wait_until(&mut open, deadline).timed_out() {
-                break;
-            }
-        }
-    }
-}
-
-impl Drop for Slot {
-    fn drop(&mut self) {
-        let mut open = self.slots.open.lock();
-        open.streams.remove(&self.id);
-        if let Some(count) = open.by_address.get_mut(&self.address) {
-            *count = count.minus(1);
-            if *count == 0 {
-                open.by_address.remove(&self.address);
-            }
-        }
-        drop(open);
-        self.slots.changed.notify_all();
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Both ends of a connection from a loopback address.
-    fn connected(listener: &TcpListener, from: &str) -> (TcpStream, Arc<TcpStream>) {
-        let socket = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
-        let from: SocketAddr = format!("{from}:0").parse().unwrap();
-        socket.bind(&from.into()).unwrap();
-        socket.connect(&listener.local_addr().unwrap().into()).unwrap();
-        (socket.into(), Arc::new(listener.accept().unwrap().0))
-    }
-
-    #[test]
-    fn those_that_stand_still_make_room() {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let (slots, standing) = (Arc::new(Slots::default()), Standing::default());
-        let froms = ["127.0.0.1", "127.0.0.2", "127.0.0.2", "127.0.0.2"];
-        let ends: Vec<_> = froms.iter().map(|from| connected(&listener, from)).collect();
-        let _slots: Vec<_> = (0..)
-            .zip(&ends)
-            .map(|(id, (_, end))| slots.take(id, end.peer_addr().unwrap().ip(), end, 9).unwrap())
-            .collect();
-        let least = || slots.open.lock().least_missed(&standing).map(|one| Arc::as_ptr(one).addr());
-        let seconds = Duration::from_secs;
-        assert_eq!(least(), None, "all of them are at work");
-        standing.pretend(&ends[0].1, seconds(500));
-        standing.pretend(&ends[1].1, seconds(5));
-        assert_eq!(least(), Some(Arc::as_ptr(&ends[0].1).addr()), "the other waits only just");
-        standing.pretend(&ends[1].1, seconds(20));
-        standing.pretend(&ends[2].1, seconds(30));
-        assert_eq!(least(), Some(Arc::as_ptr(&ends[2].1).addr()), "of the address with most");
-    }
 }

@@ -1,6 +1,5 @@
 //! From a URL to a repository, its configuration and the path in it.
 
-use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -70,23 +69,25 @@ fn requested_path(url: &str, virtual_host: bool) -> SvnResult<String> {
     Ok(parts.collect::<Vec<_>>().join("/"))
 }
 
-/// Finds the repository that `url` (canonical) leads to. `warn` is called with warnings about authz
-/// files.
+/// Where a repository is that a client asked for.
+#[derive(Debug)]
+pub struct Place {
+    /// The folder of the repository.
+    pub top: PathBuf,
+    /// What the client asked for, in the file system.
+    full: PathBuf,
+}
+
+/// Finds where the repository is that `url` (canonical) leads to, without opening it.
 ///
 /// # Errors
-/// E210005 when there is none, E220003 and E215004 (with causes that the client must not see) for
-/// broken authz and password files, and all errors of opening.
-pub fn find(
-    shared: &ServerState,
-    url: &str,
-    warn: &mut dyn FnMut(SvnError),
-) -> SvnResult<FoundRepository> {
+/// E210005 when there is none.
+pub fn locate(shared: &ServerState, url: &str) -> SvnResult<Place> {
     let settings = &shared.settings;
     let requested = requested_path(url, settings.virtual_host)?;
-    let full: Cow<'_, Path> = if requested.is_empty() {
-        Cow::Borrowed(&settings.root)
-    } else {
-        Cow::Owned(settings.root.join(&requested))
+    let full = match requested.is_empty() {
+        true => settings.root.clone(),
+        false => settings.root.join(&requested),
     };
     let allowed = |top: &PathBuf| settings.only.as_ref().is_none_or(|only| only == top);
     let Some(top) = Repository::find_root(&full).filter(allowed) else {
@@ -95,13 +96,29 @@ pub fn find(
             format!("No repository found in '{url}'"),
         ));
     };
+    Ok(Place { top, full })
+}
+
+/// Describes the repository at a place, as `url` (canonical) names it. `warn` is called with warnings about authz
+/// files.
+///
+/// # Errors
+/// E220003 and E215004 (with causes that the client must not see) for broken authz and password files, and all errors of
+/// opening.
+pub fn find(
+    shared: &ServerState,
+    place: &Place,
+    url: &str,
+    warn: &mut dyn FnMut(SvnError),
+) -> SvnResult<FoundRepository> {
+    let Place { top, full } = place;
     // A guess here would be the root, and access is checked by the rules of this path.
     let inner = full
-        .strip_prefix(&top)
+        .strip_prefix(top)
         .map_err(|_| SvnError::internal("a repository that is not above the path"))?
         .to_string_lossy();
     let depth = inner.split('/').filter(|part| !part.is_empty()).count();
-    let found = describe(shared, &settings.root, &top, None, warn)?;
+    let found = describe(shared, &shared.settings.root, top, None, warn)?;
     Ok(FoundRepository {
         url: without_last_components(url, depth).to_owned(),
         fs_path: FsPathBuf::canonicalized(format!("/{inner}")),

@@ -4,8 +4,8 @@
 //! * [`settings`]: the settings that a server is started with.
 //! * [`state`]: what all connections of a server have in common: caches, opened repositories,
 //!   configuration files, the log.
-//! * [`listener`]: accepts connections within limits and hands them to a protocol's handler; [`standing`]: which
-//!   idle connections may be closed to make room for others.
+//! * [`listener`]: accepts connections within limits and hands them to a protocol's handler; [`slots`]: those that are open;
+//!   [`standing`]: which idle connections may be closed to make room for others.
 //! * [`current`]: a value that a new configuration replaces; [`ending`]: what writes finishes before the server ends.
 //! * [`lookup`]: from a URL or a path to a repository and how it may be used.
 //! * [`access`]: the user, and whether something may be done: allow, ask for a name, deny.
@@ -50,6 +50,7 @@ mod rss;
 pub mod search_indexer;
 pub(crate) mod served_repositories;
 pub mod settings;
+pub mod slots;
 pub mod spool;
 pub mod standing;
 pub mod state;

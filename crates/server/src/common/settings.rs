@@ -2,11 +2,13 @@
 
 use std::net::IpAddr;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use sapwood_core::SvnError;
 use sapwood_core::exact::Exact;
 use sapwood_ldap::Directory;
+use sapwood_peers::Servers;
 
 /// All settings of a server. Paths are absolute.
 #[derive(Clone, Debug)]
@@ -46,6 +48,8 @@ pub struct Settings {
     pub report_first: Option<fn(&SvnError)>,
     /// The folder for temporary files.
     pub scratch: PathBuf,
+    /// Other servers of the same repositories, where these are in a store.
+    pub servers: Option<Arc<Servers>>,
 }
 
 /// Users of what is below the root, besides those that `svnserve.conf` files name.
@@ -180,6 +184,15 @@ fn sasl_config() -> Vec<PathBuf> {
 }
 
 impl Settings {
+    /// Uses the list of servers of other settings where it is the same: it knows which of them cannot be reached.
+    pub(crate) fn keep_servers(&mut self, others: &Self) {
+        if let (Some(new), Some(known)) = (&self.servers, &others.servers)
+            && known.settings() == new.settings()
+        {
+            self.servers = Some(Arc::clone(known));
+        }
+    }
+
     /// Good defaults for serving what is below `root`.
     #[must_use]
     pub fn new(root: PathBuf) -> Self {
@@ -201,6 +214,7 @@ impl Settings {
             limits: Limits::default(),
             report_first: None,
             scratch: PathBuf::from("/tmp"),
+            servers: None,
         }
     }
 }

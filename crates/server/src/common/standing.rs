@@ -26,10 +26,20 @@ impl Standing {
     /// Marks the connection as idle while `wait` runs.
     pub(crate) fn during<T>(&self, stream: Option<&Arc<TcpStream>>, wait: impl FnOnce() -> T) -> T {
         let Some(stream) = stream else { return wait() };
-        self.0.lock().insert(key(stream), Instant::now());
+        self.begin(stream);
         let done = wait();
-        self.0.lock().remove(&key(stream));
+        self.end(stream);
         done
+    }
+
+    /// The connection is idle from now on.
+    pub(crate) fn begin(&self, stream: &Arc<TcpStream>) {
+        self.0.lock().insert(key(stream), Instant::now());
+    }
+
+    /// The connection is not idle any more.
+    pub(crate) fn end(&self, stream: &Arc<TcpStream>) {
+        self.0.lock().remove(&key(stream));
     }
 
     /// How long the connection has been idle, if that is long enough to close it.

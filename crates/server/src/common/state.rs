@@ -9,6 +9,7 @@ use parking_lot::{Mutex, RwLock};
 use sapwood_core::{CancelToken, Revnum, SvnResult};
 use sapwood_fs::{Caches, Identity, OpenOptions};
 use sapwood_notify::{Notifier, Report, Target, Waiting};
+use sapwood_peers::Name;
 use sapwood_repos::Repository;
 use sapwood_repos::authz::{Authz, KnownAuthz};
 
@@ -27,6 +28,7 @@ use crate::common::request_memory::RequestMemory;
 use crate::common::request_number::RequestNumbers;
 use crate::common::rss::resident;
 use crate::common::settings::Settings;
+use crate::common::slots::Slots;
 use crate::common::standing::Standing;
 use crate::common::tasks::Tasks;
 use crate::common::users::PasswordCheck;
@@ -68,6 +70,8 @@ pub struct ServerState {
     pub folders: Arc<Folders>,
     /// Connections of svn:// that wait for their clients.
     pub standing: Arc<Standing>,
+    /// Connections of svn:// that are open.
+    pub slots: Arc<Slots>,
     /// Configuration and password files.
     pub files: Arc<ConfigFiles>,
     /// Authz files on the local disk.
@@ -109,12 +113,14 @@ impl ServerState {
     pub fn new(settings: Settings, log: Option<OpLog>) -> Self {
         let caches = Caches::holding(settings.cache_bytes, resident);
         let requests = Arc::new(RequestMemory::new(settings.limits.pending_bytes));
+        let standing = Arc::default();
         let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         Self {
             logins: LoginDelay::default(),
             requests,
             folders: Arc::new(Folders::of(&settings)),
-            standing: Arc::default(),
+            slots: Slots::new(&standing),
+            standing,
             settings,
             log: log.map(Arc::new),
             files: Arc::default(),
@@ -140,12 +146,14 @@ impl ServerState {
     #[must_use]
     pub fn with(&self, mut settings: Settings, log: Option<Arc<OpLog>>) -> Self {
         settings.users.keep_directory(&self.settings.users);
+        settings.keep_servers(&self.settings);
         self.folders.add_of(&settings);
         Self {
             settings,
             log,
             folders: Arc::clone(&self.folders),
             standing: Arc::clone(&self.standing),
+            slots: Arc::clone(&self.slots),
             files: Arc::clone(&self.files),
             authz: Arc::clone(&self.authz),
             known_authz: Arc::clone(&self.known_authz),
@@ -295,6 +303,54 @@ impl ServerState {
         // The lock is not held while disks are read.
         let reader = self.notifier.lock().as_ref().map(Notifier::reader);
         reader.map_or(Vec::new(), |reader| reader.waiting())
+    }
+
+    /// The server that a request should have gone to did not take it: it is avoided for a while. `client` is for the log.
+    pub(crate) fn owner_failed(
+        &self,
+        door: &'static str,
+        owner: &Name,
+        error: &sapwood_peers::Error,
+        client: Option<&str>,
+    ) {
+        self.metrics.routed(door, error.into());
+        if let Some(servers) = &self.settings.servers
+            && !matches!(error, sapwood_peers::Error::Elsewhere { .. })
+        {
+            servers.avoid(owner);
+        }
+        if let Some(log) = &self.log {
+            let subject = Subject { host: client, ..Subject::default() };
+            log.error(subject, &error.clone().into(), true);
+        }
+    }
+
+    /// Whether it has the same list of other servers as another state.
+    #[must_use]
+    pub fn has_servers_of(&self, other: &Self) -> bool {
+        match (&self.settings.servers, &other.settings.servers) {
+            (Some(own), Some(others)) => Arc::ptr_eq(own, others),
+            (own, others) => own.is_none() && others.is_none(),
+        }
+    }
+
+    /// Looks up the names of other servers from now on, where they are in DNS, until the configuration names others.
+    pub fn watch_servers(&self) {
+        let Some(servers) = self.settings.servers.as_ref().map(Arc::downgrade) else { return };
+        let log = self.log.clone();
+        let watching = async move {
+            while let Some(known) = servers.upgrade() {
+                let Some((wait, looked)) = known.refresh().await else { return };
+                drop(known);
+                if let (Err(error), Some(log)) = (looked, &log) {
+                    log.error(Subject::default(), &error.into(), true);
+                }
+                tokio::time::sleep(wait).await;
+            }
+        };
+        if let (Err(error), Some(log)) = (self.tasks.spawn(watching), &self.log) {
+            log.error(Subject::default(), &error, false);
+        }
     }
 
     /// The server is about to end: no connection is accepted any more, and no commit begins. The second time it does not

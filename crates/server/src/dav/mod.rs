@@ -23,7 +23,7 @@
 //! * `methods`: calls the handler of each method.
 //! * [`txns`]: commits in progress; `txn_resource`: that of a request's resource.
 //! * `pages`, `web_reply`: the pages of the crate `web`, as replies.
-//! * [`master`]: a mirror passes write requests on to it.
+//! * [`master`]: a mirror passes write requests on to it; `relay`: how requests go to another server, and replies come back.
 //! * [`autoversioning`]: commits changes that other programs make at plain URLs; `unversioned`: where that is off.
 //!
 //! Invariant: access is decided before a body is read.
@@ -73,6 +73,7 @@ mod propfind;
 mod proppatch;
 mod protocol;
 mod proxied;
+mod relay;
 pub mod reply;
 mod report;
 mod robots;

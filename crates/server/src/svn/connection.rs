@@ -131,7 +131,7 @@ impl Connection {
     ) -> Self {
         transport.set_write_timeout(limits.stall);
         let remote_host = transport.remote_host();
-        let address = transport.socket().and_then(|socket| socket.peer_addr().ok()).map(|a| a.ip());
+        let address = transport.remote_address();
         let item_limits =
             ItemLimits { bytes: limits.request_bytes.unwrap_or(usize::MAX), tokens: MAX_TOKENS };
         Self {
@@ -160,7 +160,7 @@ impl Connection {
     /// The client's address, as a number.
     #[must_use]
     pub(crate) fn remote_address(&self) -> Option<IpAddr> {
-        self.transport.socket().and_then(|socket| socket.peer_addr().ok()).map(|a| a.ip())
+        self.transport.remote_address()
     }
 
     /// Pauses for a while, until the client disconnects or `cancel` is set; the output is sent
@@ -315,6 +315,22 @@ impl Connection {
         let result = self.input.tuple(len).map_err(SvnError::from).and_then(look);
         self.input.consume(len);
         result
+    }
+
+    /// The same, and all bytes that have arrived, with those of the item.
+    ///
+    /// # Errors
+    /// As [`Connection::receive_with`].
+    pub(crate) fn receive_whole<T>(
+        &mut self,
+        wait: Wait,
+        look: impl FnOnce(Tuple<'_>) -> SvnResult<T>,
+    ) -> SvnResult<(T, Vec<u8>)> {
+        let len = self.fill(wait)?;
+        let arrived = self.input.unread().to_vec();
+        let result = self.input.tuple(len).map_err(SvnError::from).and_then(look);
+        self.input.consume(len);
+        Ok((result?, arrived))
     }
 
     /// Receives one item that is a string.

@@ -9,6 +9,7 @@
 mod auth;
 mod commands;
 mod connection;
+mod forward;
 mod mechanisms;
 mod outgoing;
 mod sasl;
@@ -16,6 +17,7 @@ mod serve;
 mod session;
 pub mod transport;
 
+pub(crate) use serve::serve_forwarded;
 pub use serve::{serve_connection, serve_stream};
 
 /// The port of the svn protocol.

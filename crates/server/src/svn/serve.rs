@@ -1,25 +1,27 @@
 //! The course of one connection: greeting, authentication, then commands until the client
 //! disconnects.
 
-use std::net::TcpStream;
 use std::sync::Arc;
 use std::time::Instant;
 
 use sapwood_core::{ErrorCode, SvnError, SvnResult, uri};
 use sapwood_delta::Version;
 use sapwood_fs::Root;
+use sapwood_peers::link::Caller;
 use sapwood_wire_svn::editor::WireOptions;
 use sapwood_wire_svn::{Encode as _, Error as WireError, Item};
 
 use crate::common::access::UserAccess;
 use crate::common::config::Blanket;
-use crate::common::lookup::{self, FoundRepository};
+use crate::common::lookup::{self, FoundRepository, Place};
 use crate::common::metrics::{Limit, Outcome};
 use crate::common::operation_log::{Operation, Subject};
+use crate::common::slots::Accepted;
 use crate::common::state::ServerState;
 use crate::svn::auth::{asks_by_sasl, request_auth};
 use crate::svn::commands;
 use crate::svn::connection::{Connection, Wait};
+use crate::svn::forward::{self, Splice};
 use crate::svn::session::{CommandResult, Fail, ROOTS, Session};
 use crate::svn::transport::Transport;
 
@@ -35,8 +37,22 @@ struct Greeting {
 ///
 /// # Errors
 /// As [`serve_connection`].
-pub fn serve_stream(shared: &ServerState, stream: Arc<TcpStream>) -> SvnResult<()> {
-    serve_connection(shared, Transport::tcp(stream))
+pub fn serve_stream(shared: &ServerState, accepted: Accepted) -> SvnResult<()> {
+    let transport = Transport::tcp(Arc::clone(&accepted.stream));
+    serve(shared, transport, Arrival::Client(Some(accepted)))
+}
+
+/// Serves a connection that another server forwards.
+///
+/// # Errors
+/// As [`serve_connection`].
+pub(crate) fn serve_forwarded(
+    shared: &ServerState,
+    accepted: &Accepted,
+    caller: Caller,
+) -> SvnResult<()> {
+    let transport = Transport::forwarded(Arc::clone(&accepted.stream), caller.hello.client);
+    serve(shared, transport, Arrival::Forwarded(Box::new(caller)))
 }
 
 /// Serves one connection to its end.
@@ -44,11 +60,27 @@ pub fn serve_stream(shared: &ServerState, stream: Arc<TcpStream>) -> SvnResult<(
 /// # Errors
 /// The error that ended the connection, unless the client closed it.
 pub fn serve_connection(shared: &ServerState, transport: Transport) -> SvnResult<()> {
-    let _counted = shared.metrics.connection("svn");
+    serve(shared, transport, Arrival::Client(None))
+}
+
+/// How a connection came.
+enum Arrival {
+    /// By its client; with its slot, where it can be handed on.
+    Client(Option<Accepted>),
+    /// By another server.
+    Forwarded(Box<Caller>),
+}
+
+fn serve(shared: &ServerState, transport: Transport, mut arrival: Arrival) -> SvnResult<()> {
+    let counted = shared.metrics.connection("svn");
     let mut conn = Connection::new(transport, shared.settings.limits, &shared.requests);
     conn.belong_to(shared);
     let remote_host = conn.remote_host().map(str::to_owned);
-    let result = Session::begin(shared, conn).and_then(|mut session| session.run());
+    let result = Session::begin(shared, conn, &mut arrival).and_then(|begun| match begun {
+        Begun::Here(mut session) => session.run(),
+        Begun::Elsewhere(splice) => splice.begin(shared, counted),
+        Begun::Refused => Ok(()),
+    });
     if let Some(ErrorCode::RA_SVN_REQUEST_SIZE) = result.as_ref().err().map(SvnError::code) {
         shared.metrics.limit(Limit::RequestSize);
     }
@@ -59,12 +91,43 @@ pub fn serve_connection(shared: &ServerState, transport: Transport) -> SvnResult
     result
 }
 
+/// Where a connection is served.
+enum Begun<'s> {
+    Here(Box<Session<'s>>),
+    /// By the server that its repository belongs to.
+    Elsewhere(Splice),
+    /// By the server that forwarded it: the repository is not here.
+    Refused,
+}
+
 impl<'s> Session<'s> {
-    /// Greets the client, finds the repository, and authenticates.
-    fn begin(shared: &'s ServerState, mut conn: Connection) -> SvnResult<Self> {
-        write_greeting(conn.out(), shared.settings.compression > 0);
-        let greeting = read_greeting(&mut conn)?;
-        match Self::open(shared, &mut conn, &greeting.url) {
+    /// Greets the client, finds the repository, and authenticates; or hands the connection to the server that the repository belongs
+    /// to, which does that.
+    fn begin(
+        shared: &'s ServerState,
+        mut conn: Connection,
+        arrival: &mut Arrival,
+    ) -> SvnResult<Begun<'s>> {
+        if let Arrival::Client(_) = arrival {
+            write_greeting(conn.out(), shared.settings.compression > 0);
+        }
+        let (greeting, arrived) = read_greeting(&mut conn)?;
+        let place = lookup::locate(shared, &greeting.url);
+        let top = place.as_ref().ok().map(|place| &*place.top);
+        match arrival {
+            Arrival::Client(accepted) => {
+                let hand_on = |top| forward::hand_on(shared, &mut conn, accepted, top, &arrived);
+                if let Some(splice) = top.and_then(hand_on) {
+                    return Ok(Begun::Elsewhere(splice));
+                }
+            }
+            Arrival::Forwarded(caller) => {
+                if !forward::answer(&mut conn, caller, top)? {
+                    return Ok(Begun::Refused);
+                }
+            }
+        }
+        match place.and_then(|place| Self::open(shared, &mut conn, &place, &greeting.url)) {
             Err(error) => {
                 if let Some(report) = shared.settings.report_first {
                     report(&error);
@@ -73,13 +136,14 @@ impl<'s> Session<'s> {
                 let _ = conn.flush();
                 Err(error)
             }
-            Ok(found) => Self::start(shared, conn, found, &greeting),
+            Ok(found) => Self::start(shared, conn, found, &greeting).map(Box::new).map(Begun::Here),
         }
     }
 
     fn open(
         shared: &'s ServerState,
         conn: &mut Connection,
+        place: &Place,
         url: &str,
     ) -> SvnResult<FoundRepository> {
         let remote_host = conn.remote_host();
@@ -89,7 +153,7 @@ impl<'s> Session<'s> {
                 log.error(subject, error, warning);
             }
         };
-        let found = lookup::find(shared, url, &mut |warning| log(&warning, true));
+        let found = lookup::find(shared, place, url, &mut |warning| log(&warning, true));
         let found = found.map_err(|error| match error.code() {
             code @ (ErrorCode::AUTHZ_INVALID_CONFIG | ErrorCode::AUTHN_FAILED) => {
                 // Errors of these files are shown to the administrator only.
@@ -253,8 +317,9 @@ fn write_greeting(out: &mut Vec<u8>, compression: bool) {
     );
 }
 
-fn read_greeting(conn: &mut Connection) -> SvnResult<Greeting> {
-    conn.receive_with(Wait::Greeting, |mut reply| {
+/// The client's greeting, and all bytes that have arrived, with its own.
+fn read_greeting(conn: &mut Connection) -> SvnResult<(Greeting, Vec<u8>)> {
+    conn.receive_whole(Wait::Greeting, |mut reply| {
         let version = reply.number()?;
         let words = reply.list()?;
         let url = reply.text()?.to_owned();

@@ -5,7 +5,7 @@
 
 use std::fs::File;
 use std::io::{self, Read};
-use std::net::TcpStream;
+use std::net::{IpAddr, TcpStream};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -24,6 +24,8 @@ pub struct Transport {
     outgoing: Arc<Mutex<Outgoing>>,
     /// Opens what is received, once there is a security layer.
     opener: Option<Opener>,
+    /// The client, where another server forwards its connection.
+    client: Option<IpAddr>,
 }
 
 #[derive(Debug)]
@@ -50,6 +52,12 @@ impl Transport {
         Self::of(Ends::Tcp { stream, timeout: None })
     }
 
+    /// The same for the connection of a client that another server forwards, which says where the client is.
+    #[must_use]
+    pub fn forwarded(stream: Arc<TcpStream>, client: Option<IpAddr>) -> Self {
+        Self { client, ..Self::tcp(stream) }
+    }
+
     /// Standard input and output of a program started by a login agent or a super-server: requests are read from `input`,
     /// replies are written to `output`.
     #[must_use]
@@ -58,7 +66,7 @@ impl Transport {
     }
 
     fn of(ends: Ends) -> Self {
-        Self { ends, outgoing: Arc::default(), opener: None }
+        Self { ends, outgoing: Arc::default(), opener: None, client: None }
     }
 
     /// Whether there is a security layer.
@@ -77,9 +85,15 @@ impl Transport {
     /// The client's address as the log shows it.
     #[must_use]
     pub(crate) fn remote_host(&self) -> Option<String> {
+        self.remote_address().map(|address| address.to_canonical().to_string())
+    }
+
+    /// The client's address, as a number.
+    #[must_use]
+    pub(crate) fn remote_address(&self) -> Option<IpAddr> {
         match &self.ends {
             Ends::Tcp { stream, .. } => {
-                stream.peer_addr().ok().map(|a| a.ip().to_canonical().to_string())
+                self.client.or_else(|| stream.peer_addr().ok().map(|a| a.ip()))
             }
             Ends::Pipes { .. } => None,
         }

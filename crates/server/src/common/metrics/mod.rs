@@ -1,6 +1,6 @@
 //! Counts and times of what the server does, in the families that monitoring programs read.
 //!
-//! * `requests`: the series of one protocol's requests. * `recent`: what happened in the last hour. * [`sample`]: what is
+//! * `requests`: the series of one protocol's requests. * `routed`: requests for other servers. * `recent`: what happened in the last hour. * [`sample`]: what is
 //!   read only for a monitoring program: queues, caches, the process.
 //!
 //! Invariants: no label holds anything that a client chose (a path, a user, an unknown method); to count a request takes
@@ -8,6 +8,7 @@
 
 mod recent;
 mod requests;
+mod routed;
 pub mod sample;
 
 use std::collections::HashMap;
@@ -23,6 +24,8 @@ use prometheus_client::registry::Registry;
 use self::recent::RecentCount;
 use self::requests::Families;
 pub use self::requests::{Outcome, RequestSeries};
+pub use self::routed::Routed;
+use self::routed::RoutedCounts;
 
 /// Labels of a series: names and values that are known when the program is built.
 pub(crate) type Labels<const N: usize> = [(&'static str, &'static str); N];
@@ -85,6 +88,7 @@ impl Limit {
 pub struct Metrics {
     registry: Registry,
     families: Families,
+    routed: RoutedCounts,
     commits: Counter,
     failed_logins: Counter,
     recent_failures: RecentCount,
@@ -101,6 +105,7 @@ impl Default for Metrics {
     fn default() -> Self {
         let mut registry = Registry::default();
         let families = Families::registered(&mut registry);
+        let routed = RoutedCounts::registered(&mut registry);
         let (commits, failed_logins) = (Counter::default(), Counter::default());
         let limits = Family::<Labels<1>, Counter>::default();
         let connections = Family::<Labels<1>, Gauge>::default();
@@ -142,6 +147,7 @@ impl Default for Metrics {
         Self {
             registry,
             families,
+            routed,
             commits,
             failed_logins,
             recent_failures: RecentCount::default(),
@@ -200,6 +206,11 @@ impl Metrics {
     pub(crate) fn login_failed(&self) {
         self.failed_logins.inc();
         self.recent_failures.add(self.started.elapsed());
+    }
+
+    /// Counts a request, or a connection of svn://, whose repository belongs to another server.
+    pub fn routed(&self, door: &'static str, result: Routed) {
+        self.routed.add(door, result);
     }
 
     /// Counts that a client met a limit.

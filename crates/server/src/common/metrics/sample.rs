@@ -9,7 +9,7 @@ use prometheus_client::metrics::counter::{ConstCounter, Counter};
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::{ConstGauge, Gauge};
 use prometheus_client::registry::Registry;
-use sapwood_core::len64;
+use sapwood_core::{Exact as _, len64};
 
 use crate::common::state::ServerState;
 
@@ -50,6 +50,19 @@ pub struct Sample {
     pub open_commits: usize,
 }
 
+/// Other servers of the same repositories, where there are any.
+fn of_servers(server: &ServerState, registry: &mut Registry) {
+    let Some(servers) = &server.settings.servers else { return };
+    let states = servers.states();
+    let avoided = states.iter().filter(|state| state.is_avoided).count();
+    let gauges = QueueGauges::default();
+    for (state, count) in [("usual", states.len().minus(avoided)), ("avoided", avoided)] {
+        gauges.get_or_create(&[("state", state)]).set(len64(count));
+    }
+    let help = "Servers of the list, with this one, by state";
+    registry.register("sapwood_servers", help, gauges);
+}
+
 type QueueGauges = Family<[(&'static str, &'static str); 1], Gauge<u64, AtomicU64>>;
 
 /// The values of a moment.
@@ -60,6 +73,7 @@ pub fn registry(server: &ServerState, sample: &Sample) -> Registry {
     of_queues(sample, &mut registry);
     of_caches(server, &mut registry);
     stores::register(&mut registry);
+    of_servers(server, &mut registry);
     of_process(&mut registry);
     let mut gauge = |name: &str, help: &str, value: u64| {
         registry.register(name, help, ConstGauge::new(value));

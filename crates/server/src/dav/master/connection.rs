@@ -1,28 +1,21 @@
-//! Connections to the master, which are kept for a moment and used again, with one request on each at a
-//! time.
+//! The master, and connections to it.
 
 use std::io;
 use std::path::Path;
-use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use bytes::Bytes;
-use hyper::body::{Body, Frame, Incoming, SizeHint};
-use hyper::client::conn::http1::{self, SendRequest};
+use hyper::body::Incoming;
 use hyper::{Request, Response};
-use hyper_util::rt::TokioIo;
-use parking_lot::Mutex;
 use rustls::ClientConfig;
 use rustls::pki_types::ServerName;
-use sapwood_core::exact::Exact as _;
 use sapwood_core::uri::{self, Parts};
-use sapwood_core::{ErrorCode, SvnError, SvnResult, len64};
+use sapwood_core::{ErrorCode, SvnError, SvnResult};
 use tokio::net::TcpStream;
-use tokio::sync::mpsc;
 use tokio_rustls::TlsConnector;
 
+use super::super::relay::body::ForwardedBody;
+use super::super::relay::pool::{Pool, SendFailure, Sender, shake};
 use super::addresses::Base;
 use super::bad_gateway;
 
@@ -45,7 +38,7 @@ pub struct Master {
     /// Its oldest possible release of Subversion: features of later ones are not announced.
     version: Option<(u32, u32)>,
     tls: Option<(Arc<ClientConfig>, ServerName<'static>)>,
-    idle: Mutex<Vec<(Instant, SendRequest<ForwardedBody>)>>,
+    pool: Pool,
 }
 
 impl std::fmt::Debug for Master {
@@ -99,7 +92,7 @@ impl Master {
             base: Base::of(&path),
             version,
             tls,
-            idle: Mutex::default(),
+            pool: Pool::new(MAX_IDLE, IDLE),
         })
     }
 
@@ -112,7 +105,7 @@ impl Master {
         bad_gateway(format!("The master '{}' cannot be reached: {why}", self.origin))
     }
 
-    async fn connect(&self) -> SvnResult<SendRequest<ForwardedBody>> {
+    async fn connect(&self) -> SvnResult<Sender> {
         let opening = async {
             let stream = TcpStream::connect((self.host.as_str(), self.port)).await?;
             // Requests are small, and each waits for its reply.
@@ -131,112 +124,22 @@ impl Master {
         }
     }
 
-    fn idle_sender(&self) -> Option<SendRequest<ForwardedBody>> {
-        let mut idle = self.idle.lock();
-        idle.retain(|(since, sender)| since.elapsed() < IDLE && !sender.is_closed());
-        idle.pop().map(|(_, sender)| sender)
-    }
-
     /// A reply was read to its end: the connection may take another request.
-    pub(super) fn keep(&self, sender: SendRequest<ForwardedBody>) {
-        let mut idle = self.idle.lock();
-        if idle.len() < MAX_IDLE && !sender.is_closed() {
-            idle.push((Instant::now(), sender));
-        }
+    pub(super) fn keep(&self, sender: Sender) {
+        self.pool.keep(sender);
     }
 
-    /// Sends a request. If the master has closed the connection since its last use, and has read nothing
-    /// of the request, it is sent over another one.
+    /// Sends a request.
+    ///
+    /// # Errors
+    /// When the master cannot be reached, or does not answer.
     pub(super) async fn send(
         self: Arc<Self>,
-        mut request: Request<ForwardedBody>,
-    ) -> SvnResult<(SendRequest<ForwardedBody>, Response<Incoming>)> {
-        loop {
-            let kept = self.idle_sender();
-            let reused = kept.is_some();
-            let mut sender = match kept {
-                Some(sender) => sender,
-                None => self.connect().await?,
-            };
-            match sender.ready().await {
-                Err(_) if reused => continue,
-                Err(error) => return Err(self.unreachable(&error)),
-                Ok(()) => {}
-            }
-            match sender.try_send_request(request).await {
-                Ok(response) => return Ok((sender, response)),
-                Err(mut error) => match error.take_message() {
-                    Some(unsent) if reused => request = unsent,
-                    _ => return Err(self.unreachable(error.error())),
-                },
-            }
-        }
-    }
-}
-
-/// Speaks HTTP over a stream. The connection runs by itself; the requests get the error that it ends with.
-async fn shake(
-    stream: impl tokio::io::AsyncRead + tokio::io::AsyncWrite + Send + Unpin + 'static,
-) -> io::Result<SendRequest<ForwardedBody>> {
-    let (sender, connection) =
-        http1::handshake(TokioIo::new(stream)).await.map_err(io::Error::other)?;
-    tokio::spawn(async move {
-        let _ = connection.await;
-    });
-    Ok(sender)
-}
-
-/// A request's body on its way to the master: pieces, and an empty one at the end. If that is missing,
-/// the body was not complete, and the master gets no end.
-#[derive(Debug)]
-pub(super) struct ForwardedBody {
-    pieces: mpsc::Receiver<io::Result<Bytes>>,
-    /// What is still to come, if that is known.
-    left: Option<u64>,
-    ended: bool,
-}
-
-impl ForwardedBody {
-    pub(super) const fn new(
-        pieces: mpsc::Receiver<io::Result<Bytes>>,
-        length: Option<u64>,
-    ) -> Self {
-        Self { pieces, left: length, ended: false }
-    }
-}
-
-impl Body for ForwardedBody {
-    type Data = Bytes;
-    type Error = io::Error;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-    ) -> Poll<Option<io::Result<Frame<Bytes>>>> {
-        if self.is_end_stream() {
-            return Poll::Ready(None);
-        }
-        let Poll::Ready(polled) = self.pieces.poll_recv(cx) else { return Poll::Pending };
-        Poll::Ready(match polled {
-            None => Some(Err(io::ErrorKind::UnexpectedEof.into())),
-            Some(Err(error)) => Some(Err(error)),
-            Some(Ok(piece)) if piece.is_empty() => {
-                self.ended = true;
-                None
-            }
-            Some(Ok(piece)) => {
-                let length = len64(piece.len());
-                self.left = self.left.map(|left| left.minus(length));
-                Some(Ok(Frame::data(piece)))
-            }
+        request: Request<ForwardedBody>,
+    ) -> SvnResult<(Sender, Response<Incoming>)> {
+        self.pool.send(request, || self.connect()).await.map_err(|failure| match failure {
+            SendFailure::Unsent(error) => error,
+            SendFailure::InDoubt(error) => self.unreachable(&error),
         })
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.ended || self.left == Some(0)
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        self.left.map_or_else(SizeHint::default, SizeHint::with_exact)
     }
 }

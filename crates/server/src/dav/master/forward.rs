@@ -7,31 +7,30 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::Bytes;
-use http_body_util::BodyExt as _;
 use hyper::body::Incoming;
-use hyper::client::conn::http1::SendRequest;
 use hyper::header::{self, HeaderValue};
 use hyper::http::response::Parts;
 use hyper::{Request, Response};
-use sapwood_core::{SvnError, SvnResult};
-use tokio::sync::mpsc;
+use sapwood_core::SvnError;
 
 use super::super::body::RawBody;
-use super::super::exchange::{CHUNK, Exchange};
-use super::super::fail::client_gone;
+use super::super::exchange::Exchange;
 use super::super::head::Head;
+use super::super::relay::body::{ForwardedBody, Pieces, patiently, pump};
+use super::super::relay::hop::is_of_connection;
+use super::super::relay::pool::Sender;
+use super::super::relay::reply::{ReplyFailure, end, pass};
 use super::addresses::{AddressMap, Base};
-use super::connection::{ForwardedBody, Master};
+use super::bad_gateway;
+use super::connection::Master;
 use super::hrefs::Hrefs;
-use super::{bad_gateway, is_of_connection};
 
 /// A request for the master.
 pub(in crate::dav) struct Forward {
     pub(super) master: Arc<Master>,
     pub(super) request: Request<ForwardedBody>,
     /// Where the pieces of its body go.
-    pub(super) pieces: mpsc::Sender<std::io::Result<Bytes>>,
+    pub(super) pieces: Pieces,
     /// The address of the location that is a mirror.
     pub(super) local: Base,
     /// Whether the master's addresses are others than ours.
@@ -58,7 +57,7 @@ pub(in crate::dav) struct ForwardFailure {
 }
 
 /// The master's reply, and the connection that it comes by.
-type Answer = (SendRequest<ForwardedBody>, Response<Incoming>);
+type Answer = (Sender, Response<Incoming>);
 
 impl Forward {
     /// Sends the request and its body, and passes the reply back.
@@ -72,17 +71,17 @@ impl Forward {
         exchange: &mut Exchange,
     ) -> Result<(), ForwardFailure> {
         let Self { master, request, pieces, local, rewrites, repository } = self;
-        let failed = |(error, status)| ForwardFailure { error, status, repository };
+        let failure = |(error, status)| ForwardFailure { error, status, repository };
         let patience = exchange.outlet().patience;
         let (body, client) = exchange.parts();
         let sending = send(Arc::clone(&master), request, body.raw(), pieces, patience);
         let sent = client.while_there(sending).await.map_err(gone).and_then(|sent| sent);
         let (sender, response) = match sent {
             Ok(sent) => sent,
-            Err(failure) => return Err(failed(failure)),
+            Err(why) => return Err(failure(why)),
         };
         let back = AddressMap { from: &master.base, to: &local };
-        reply(head, exchange, response, rewrites, &back).await.map_err(failed)?;
+        reply(head, exchange, response, rewrites, &back).await.map_err(failure)?;
         master.keep(sender);
         Ok(())
     }
@@ -93,21 +92,16 @@ fn gone(error: SvnError) -> (SvnError, u16) {
     (error, 408)
 }
 
-/// Waits as long as something may take.
-async fn patiently<T>(patience: Duration, work: impl Future<Output = T>) -> SvnResult<T> {
-    tokio::time::timeout(patience, work).await.map_err(|_| client_gone("nothing happens"))
-}
-
 /// Sends a request with its body, and waits for the head of the reply.
 async fn send(
     master: Arc<Master>,
     request: Request<ForwardedBody>,
     body: &mut RawBody,
-    pieces: mpsc::Sender<std::io::Result<Bytes>>,
+    pieces: Pieces,
     patience: Duration,
 ) -> Result<Answer, (SvnError, u16)> {
     let mut sending = pin!(master.send(request));
-    let mut pumping = pin!(pump(body, pieces, patience));
+    let mut pumping = pin!(pump(body, &pieces, patience));
     let sent = tokio::select! {
         sent = &mut sending => {
             // The master may reply before it has read the body.
@@ -124,23 +118,6 @@ async fn send(
     sent.map_err(|error| (error, 502))
 }
 
-/// Passes the body on. When the client does not finish it, the master gets no end of it.
-async fn pump(
-    body: &mut RawBody,
-    pieces: mpsc::Sender<std::io::Result<Bytes>>,
-    patience: Duration,
-) -> SvnResult<()> {
-    loop {
-        let piece = body.next_piece().await?;
-        let is_end = piece.is_none();
-        // An empty piece is the end. A master that has replied already need not read the whole body.
-        let sent = patiently(patience, pieces.send(Ok(piece.unwrap_or_else(Bytes::new)))).await?;
-        if is_end || sent.is_err() {
-            return Ok(());
-        }
-    }
-}
-
 /// Passes the reply back.
 async fn reply(
     head: &Head,
@@ -149,35 +126,30 @@ async fn reply(
     rewrites: bool,
     back: &AddressMap<'_>,
 ) -> Result<(), (SvnError, u16)> {
-    let patience = exchange.outlet().patience;
     let origin = head.absolute("");
-    let (parts, mut body) = response.into_parts();
-    let hrefs = (rewrites && head.method != "GET" && is_plain_xml(&parts))
+    let (parts, body) = response.into_parts();
+    let mut hrefs = (rewrites && head.method != "GET" && is_plain_xml(&parts))
         .then(|| Hrefs::new(*back, Some(&origin)));
     copy_head(exchange, &parts, hrefs.is_some(), back, &origin);
-    let mut hrefs = hrefs;
-    loop {
-        let next = patiently(patience, body.frame());
-        let next = exchange.parts().1.while_there(next).await.and_then(|next| next);
-        let Some(frame) = next.map_err(gone)? else { break };
-        let broken = |why| (bad_gateway(format!("The master's reply has no end: {why}")), 502);
-        let Ok(data) = frame.map_err(broken)?.into_data() else { continue };
-        match &mut hrefs {
-            Some(hrefs) => hrefs.push(&data, exchange.out()),
-            None => exchange.out().extend_from_slice(&data),
-        }
-        if exchange.out().len() >= CHUNK {
-            exchange.send_collected().await.map_err(gone)?;
-        }
-    }
+    let passing = pass(exchange, body, |data, out| match &mut hrefs {
+        Some(hrefs) => hrefs.push(data, out),
+        None => out.extend_from_slice(data),
+    });
+    passing.await.map_err(failed)?;
     if let Some(hrefs) = &mut hrefs {
         hrefs.finish(exchange.out());
     }
-    if exchange.has_begun() && !exchange.out().is_empty() {
-        exchange.send_collected().await.map_err(gone)?;
+    end(exchange).await.map_err(failed)
+}
+
+/// Why the reply has no end, and a status.
+fn failed(failure: ReplyFailure) -> (SvnError, u16) {
+    match failure {
+        ReplyFailure::Client(error) => gone(error),
+        ReplyFailure::Server(why) => {
+            (bad_gateway(format!("The master's reply has no end: {why}")), 502)
+        }
     }
-    exchange.finish();
-    Ok(())
 }
 
 /// The head of the reply is the master's, with our addresses.

@@ -19,43 +19,28 @@ mod hrefs;
 
 use std::sync::Arc;
 
-use bytes::Bytes;
 use hyper::Request;
-use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
+use hyper::header::{self, HeaderValue};
 use sapwood_core::{ErrorCode, SvnError, len64};
 use sapwood_wire_dav::Resource;
-use tokio::sync::mpsc;
 
 use super::exchange::Exchange;
 use super::fail::{DavResult, Fail};
 use super::head::Head;
+use super::relay::body::{ForwardedBody, Pieces};
+use super::relay::hop::is_of_connection;
 use super::session::Session;
 use super::stage::Stage;
 use super::workers::MOST_HELD;
 use addresses::{AddressMap, Base};
-use connection::ForwardedBody;
 pub use connection::Master;
 pub(super) use forward::{Forward, ForwardFailure};
 use hrefs::Hrefs;
 
-/// Pieces that wait for the master.
-const PIECES_WAITING: usize = 3;
 /// The limit of mirrors in a row; more are taken for a cycle.
 const MAX_MIRRORS: usize = 8;
 /// The mirror's name in `Via`.
 const VIA: &str = "1.1 sapwood-mirror";
-
-/// Headers that are about one connection only.
-const OF_CONNECTIONS: [HeaderName; 8] = [
-    header::CONNECTION,
-    header::PROXY_AUTHENTICATE,
-    header::PROXY_AUTHORIZATION,
-    header::TE,
-    header::TRAILER,
-    header::TRANSFER_ENCODING,
-    header::UPGRADE,
-    HeaderName::from_static("keep-alive"),
-];
 
 /// Headers about the client, of which only the mirror's own values are passed on; and cookies, which are the mirror's.
 const OF_THE_WAY: [&str; 5] =
@@ -109,7 +94,7 @@ pub(super) fn forward(
     if rewrites_body && stage == Stage::Admit {
         return Ok(None);
     }
-    let (pieces, body) = mpsc::channel(PIECES_WAITING);
+    let (pieces, body) = ForwardedBody::new();
     let length = if rewrites_body {
         send_rewritten(exchange, &pieces, Hrefs::new(moved, None))?
     } else if exchange.body.is_over() {
@@ -117,7 +102,7 @@ pub(super) fn forward(
     } else {
         head.header("content-length").and_then(|text| text.parse().ok())
     };
-    let mut request = request(head, &moved, master, ForwardedBody::new(body, length))?;
+    let mut request = request(head, &moved, master, body.of_length(length))?;
     if rewrites_body {
         // It was decompressed to be rewritten.
         request.headers_mut().remove(header::CONTENT_ENCODING);
@@ -138,7 +123,7 @@ pub(super) fn forward(
 /// its length.
 fn send_rewritten(
     exchange: &mut Exchange,
-    pieces: &mpsc::Sender<std::io::Result<Bytes>>,
+    pieces: &Pieces,
     mut hrefs: Hrefs<'_>,
 ) -> DavResult<Option<u64>> {
     let body = exchange.body.read_all(MOST_HELD)?;
@@ -193,13 +178,4 @@ fn request(
         headers.insert("if", text(&moved.conditions(conditions, &master.origin))?);
     }
     request.body(body).map_err(|_| bad("its head"))
-}
-
-fn is_of_connection(name: &HeaderName, all: &HeaderMap) -> bool {
-    OF_CONNECTIONS.contains(name)
-        || all
-            .get_all(header::CONNECTION)
-            .iter()
-            .filter_map(|v| v.to_str().ok())
-            .any(|list| list.split(',').any(|word| word.trim().eq_ignore_ascii_case(name.as_str())))
 }

@@ -1,0 +1,166 @@
+//! What other servers of the same repositories forward to this one: connections of svn://.
+//!
+//! Invariants: nothing is served to a connection that has not proved that it is another server's; there are not many that have not
+//! yet; what was forwarded is answered here, whatever server the repository belongs to.
+
+use std::net::{SocketAddr, TcpListener};
+use std::sync::Arc;
+use std::time::Duration;
+
+use sapwood_core::{SvnError, SvnResult};
+use sapwood_peers::link::{self, Caller};
+use sapwood_peers::{Door, Servers};
+use tokio::io::AsyncWriteExt as _;
+use tokio::net::TcpStream;
+use tokio::runtime::{self, Runtime};
+use tokio::sync::Semaphore;
+
+use crate::common::current::Current;
+use crate::common::listener::STACK;
+use crate::common::metrics::Limit;
+use crate::common::operation_log::Subject;
+use crate::common::slots::Accepted;
+use crate::common::state::ServerState;
+use crate::svn;
+
+/// Connections that have not proved whose they are; more wait to be accepted.
+const STRANGERS: usize = 256;
+
+/// A running server for other servers. It ends when this is dropped.
+#[derive(Debug)]
+pub struct PeerServer {
+    address: SocketAddr,
+    server: Arc<Current<ServerState>>,
+    runtime: Option<Runtime>,
+}
+
+impl PeerServer {
+    /// Answers at `socket`, which listens already, in threads of its own; and begins to look for other servers.
+    ///
+    /// # Errors
+    /// System errors.
+    pub fn start(socket: TcpListener, server: &Arc<Current<ServerState>>) -> SvnResult<Self> {
+        let failed =
+            |e: std::io::Error| SvnError::io(&e, "Can't start the server for other servers");
+        let address = socket.local_addr().map_err(failed)?;
+        socket.set_nonblocking(true).map_err(failed)?;
+        let mut builder = runtime::Builder::new_multi_thread();
+        builder.worker_threads(1).thread_name("servers").enable_io().enable_time();
+        let runtime = builder.build().map_err(failed)?;
+        let listener = {
+            let _inside = runtime.enter();
+            tokio::net::TcpListener::from_std(socket).map_err(failed)?
+        };
+        let door = PeerDoor { server: Arc::clone(server) };
+        runtime.spawn(accept(listener, door));
+        server.get().watch_servers();
+        Ok(Self { address, server: Arc::clone(server), runtime: Some(runtime) })
+    }
+
+    /// Where it listens.
+    #[must_use]
+    pub const fn address(&self) -> SocketAddr {
+        self.address
+    }
+}
+
+impl Drop for PeerServer {
+    fn drop(&mut self) {
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_background();
+        }
+        self.server.get().slots.end_all();
+    }
+}
+
+/// What serves the connections of other servers.
+#[derive(Clone)]
+struct PeerDoor {
+    server: Arc<Current<ServerState>>,
+}
+
+async fn accept(listener: tokio::net::TcpListener, door: PeerDoor) {
+    let room = Arc::new(Semaphore::new(STRANGERS));
+    loop {
+        let Ok(stranger) = Arc::clone(&room).acquire_owned().await else { return };
+        let Ok((stream, address)) = listener.accept().await else {
+            // There are no file handles left, or the other side has gone again.
+            tokio::time::sleep(Duration::from_millis(100)).await;
+            continue;
+        };
+        let shared = door.server.get();
+        // Without a list there are no others, since the configuration was read again.
+        let Some(servers) = shared.settings.servers.clone() else { continue };
+        let door = door.clone();
+        tokio::spawn(async move {
+            if let Some((stream, caller)) = greet(stream, address, &servers, &shared).await {
+                drop(stranger);
+                door.serve(&shared, stream, caller, address).await;
+            }
+        });
+    }
+}
+
+/// Lets a connection prove whose it is.
+async fn greet(
+    mut stream: TcpStream,
+    address: SocketAddr,
+    servers: &Servers,
+    shared: &ServerState,
+) -> Option<(TcpStream, Caller)> {
+    // Not fatal: the connection works without it.
+    let _ = stream.set_nodelay(true);
+    let settings = servers.settings();
+    match link::accept(&mut stream, &settings.own, &settings.secret).await {
+        Ok(caller) => Some((stream, caller)),
+        Err(why) => {
+            if let Some(log) = &shared.log {
+                let host = address.ip().to_canonical().to_string();
+                let subject = Subject { host: Some(&host), ..Subject::default() };
+                let code = sapwood_core::ErrorCode::AUTHN_FAILED;
+                let text = format!("A connection to the port for other servers is refused: {why}");
+                log.error(subject, &SvnError::new(code, text), true);
+            }
+            None
+        }
+    }
+}
+
+impl PeerDoor {
+    async fn serve(
+        &self,
+        shared: &Arc<ServerState>,
+        mut stream: TcpStream,
+        caller: Caller,
+        address: SocketAddr,
+    ) {
+        match caller.hello.door {
+            Door::Svn => serve_svn(shared, stream, caller, address),
+            Door::Look | Door::Http => {
+                let Some(line) = caller.answer(caller.hello.door == Door::Look) else { return };
+                // Only the answer is wanted.
+                let _ = stream.write_all(line.as_bytes()).await;
+            }
+        }
+    }
+}
+
+/// Gives a connection of svn:// a thread, and a slot of its client's address.
+fn serve_svn(shared: &Arc<ServerState>, stream: TcpStream, caller: Caller, address: SocketAddr) {
+    let Ok(stream) = stream.into_std() else { return };
+    if stream.set_nonblocking(false).is_err() {
+        return;
+    }
+    let limits = shared.settings.limits;
+    let client = caller.hello.client.unwrap_or(address.ip());
+    let Some(accepted) = shared.slots.take(client, stream, limits.connections_per_address) else {
+        return shared.metrics.limit(Limit::ConnectionsOfAddress);
+    };
+    let shared = Arc::clone(shared);
+    let serve = move |accepted: &Accepted| {
+        // The session has logged what went wrong.
+        let _ = svn::serve_forwarded(&shared, accepted, caller);
+    };
+    // Without a thread the connection is closed, and the other server answers its client.
+    let _ = std::thread::Builder::new().stack_size(STACK).spawn(move || serve(&accepted));
+}
