@@ -518,6 +518,7 @@ fn serve(args: Vec<OsString>, options: Options) -> SvnResult<()> {
     let (plain, secure) = sockets.start_http(&http, tls)?;
     let monitor = sockets.start_monitor(&server)?;
     let indexer = SearchIndexer::start(&server, notifications::report(&server.get()))?;
+    sapwood_objects::trouble::set_report(notifications::report(&server.get()));
     let mut out = Output::stdout();
     let url = |scheme: &str, usual, server: &Option<HttpServer>| {
         let address = server.as_ref().map(HttpServer::address)?;
