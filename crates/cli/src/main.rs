@@ -87,7 +87,10 @@ fn run() -> ExitCode {
     if args.is_empty() {
         return ExitCode::FAILURE;
     }
-    store::register();
+    if let Err(error) = store::register() {
+        report::error(&error, "sapwood: ");
+        return ExitCode::FAILURE;
+    }
     let called_as = args.remove(0);
     if let Some(program) = Path::new(&called_as).file_stem().and_then(programs::by_link_name) {
         return program.main(args);

@@ -532,6 +532,7 @@ fn serve(args: Vec<OsString>, options: Options) -> SvnResult<()> {
     let monitor = sockets.start_monitor(&server)?;
     let peers = sockets.start_peers(&server)?;
     let indexer = SearchIndexer::start(&server, notifications::report(&server.get()))?;
+    sapwood_objects::trouble::set_report(notifications::report(&server.get()));
     let mut out = Output::stdout();
     let url = |scheme: &str, usual, server: &Option<HttpServer>| {
         let address = server.as_ref().map(HttpServer::address)?;

@@ -165,3 +165,29 @@ fn what_stopped_writers_left_is_swept() {
     }
     assert_eq!(ours(&["store", "verify", &address]).0, 0);
 }
+
+#[test]
+fn settings_that_make_no_sense_are_said() {
+    use std::os::unix::ffi::OsStrExt as _;
+    let dir = tempfile::tempdir().unwrap();
+    let repo = dir.path().join("repo");
+    let with = |name: &str, value: &[u8]| {
+        let mut command = Programs::ours().command("svnadmin");
+        command.args(["create", text(&repo)]).env(name, std::ffi::OsStr::from_bytes(value));
+        let output = sapwood_testkit::Output::of(&mut command);
+        assert!(output.code == 1 && !repo.exists(), "{name}");
+        output.stderr_text()
+    };
+    assert_eq!(
+        with("SAPWOOD_CREATE_STORE", b"file:///x\xff"),
+        "svnadmin: E125009: SAPWOOD_CREATE_STORE is no address of a store: 'file:///x\u{fffd}'\n"
+    );
+    for (bad, shown) in [(&b"10G"[..], "10G"), (b"", ""), (b"-1", "-1"), (b"\xff", "\u{fffd}")] {
+        let expected = format!(
+            "sapwood: E125009: SAPWOOD_STORE_CACHE_SIZE is no number of megabytes up to 1099511627776: '{shown}'\n"
+        );
+        assert_eq!(with("SAPWOOD_STORE_CACHE_SIZE", bad), expected);
+    }
+    let no_store = with("SAPWOOD_CREATE_STORE", b"");
+    assert!(no_store.contains("E") && no_store.contains("s3://BUCKET/PREFIX"), "{no_store}");
+}

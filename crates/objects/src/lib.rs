@@ -26,6 +26,7 @@ pub mod testing;
 #[cfg(test)]
 mod tests;
 mod token;
+pub mod trouble;
 
 pub use claim::{Claim, Patience, Record, claim};
 pub use counted::{Counted, Requests};

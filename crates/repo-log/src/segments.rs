@@ -137,26 +137,37 @@ impl WrittenSegments {
         self.items.len()
     }
 
-    /// The items that announce them.
+    /// The items that announce them: for the entry that comes next, behind its own.
     #[must_use]
-    pub fn into_items(self) -> Vec<Item<'static>> {
-        self.items
+    pub fn items(&self) -> &[Item<'static>] {
+        &self.items
     }
 
     /// Whether the entries of the first are still in none.
-    fn fits(&self, state: &State) -> bool {
+    #[must_use]
+    pub fn fits(&self, state: &State) -> bool {
         matches!(self.items.first(), Some(Item::Segment { first, .. }) if *first >= state.segmented)
     }
 }
 
 impl RepositoryLog {
+    /// Whether [`Self::take_segments`] or [`Self::take_checkpoint`] has something.
+    #[must_use]
+    pub fn has_work(&self) -> bool {
+        self.has_segments() || self.due.is_due()
+    }
+
+    fn has_segments(&self) -> bool {
+        self.next >= self.state.segmented.max(self.looked).plus(ENTRIES)
+    }
+
     /// Entries that should be put into segments, if there are enough: for a writer to ask after [`Self::append`], to write when it
     /// has answered its client, and to announce. They are handed out once.
     pub fn take_segments(&mut self) -> Option<NewSegments> {
-        let from = self.state.segmented.max(self.looked);
-        if self.next < from.plus(ENTRIES) {
+        if !self.has_segments() {
             return None;
         }
+        let from = self.state.segmented.max(self.looked);
         self.looked = self.next;
         Some(NewSegments {
             store: Arc::clone(&self.store),

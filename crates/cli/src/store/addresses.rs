@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use sapwood_core::Exact as _;
+use sapwood_core::{ErrorCode, Exact as _, SvnError, SvnResult};
 use sapwood_objects::{Error, Store, addresses};
 use sapwood_objects_s3::{Address, Connection};
 
@@ -23,19 +23,35 @@ const CACHE: &str = "SAPWOOD_STORE_CACHE";
 const CACHE_SIZE: &str = "SAPWOOD_STORE_CACHE_SIZE";
 /// How much may be kept where that does not say, in megabytes.
 const DEFAULT_SIZE: u64 = 10_000;
+/// The most that makes sense: an exabyte.
+const MOST_SIZE: u64 = 1 << 40;
 /// Bytes of a megabyte.
 const MEGABYTE: u64 = 1 << 20;
 
 /// Makes the stores known that this program can open, and where their blocks are kept.
-pub(crate) fn register() {
+///
+/// # Errors
+/// E125009 when a variable has a value that makes no sense.
+pub(crate) fn register() -> SvnResult<()> {
     addresses::register("s3", open_s3);
     let folder = std::env::var_os(CACHE).map(PathBuf::from);
     if folder.as_deref() != Some(Path::new("none")) {
-        let size = std::env::var(CACHE_SIZE).ok().and_then(|size| size.parse().ok());
-        let limit = size.unwrap_or(DEFAULT_SIZE).times(MEGABYTE);
+        let limit = cache_size()?.times(MEGABYTE);
         let folder = folder.unwrap_or_else(|| user_folders::caches().join("store"));
         sapwood_block_cache::set_shared(folder, limit);
     }
+    Ok(())
+}
+
+/// How much may be kept, in megabytes.
+fn cache_size() -> SvnResult<u64> {
+    let Some(text) = std::env::var_os(CACHE_SIZE) else { return Ok(DEFAULT_SIZE) };
+    let size = text.to_str().and_then(|text| text.parse().ok());
+    size.filter(|size| *size <= MOST_SIZE).ok_or_else(|| {
+        let text = text.display();
+        let message = format!("{CACHE_SIZE} is no number of megabytes up to {MOST_SIZE}: '{text}'");
+        SvnError::new(ErrorCode::BAD_CONFIG_VALUE, message)
+    })
 }
 
 fn open_s3(address: &str) -> sapwood_objects::Result<Arc<dyn Store>> {

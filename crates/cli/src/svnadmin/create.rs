@@ -49,7 +49,11 @@ fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
 
 /// Where new repositories are made, if that is a store: a new address below the one that the environment names.
 fn store_address() -> SvnResult<Option<String>> {
-    let Ok(base) = std::env::var(CREATE_STORE) else { return Ok(None) };
+    let Some(base) = std::env::var_os(CREATE_STORE) else { return Ok(None) };
+    let base = base.into_string().map_err(|base| {
+        let message = format!("{CREATE_STORE} is no address of a store: '{}'", base.display());
+        SvnError::new(ErrorCode::BAD_CONFIG_VALUE, message)
+    })?;
     let name = sapwood_objects::Token::new()?;
     Ok(Some(format!("{}/{name}", base.trim_end_matches('/'))))
 }

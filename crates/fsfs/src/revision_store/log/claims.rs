@@ -198,14 +198,22 @@ impl LogRevisions {
     /// # Errors
     /// [`Error::Overtaken`] when another server has it; an error that says so when the store does not say who has it.
     pub(super) fn claim(&self, slot: u64, items: &[Item<'_>]) -> Result<()> {
-        self.claim_only(slot, items)?;
-        // What goes wrong with it makes later reading longer, and it is due again soon.
-        let _ = self.look_after();
+        let segments = self.written_segments();
+        match segments.is_empty() {
+            true => self.claim_only(slot, items, self.patience)?,
+            false => self.claim_only(slot, &[items, &segments].concat(), self.patience)?,
+        }
+        self.look_after();
         Ok(())
     }
 
-    /// The same, and nothing else.
-    pub(super) fn claim_only(&self, slot: u64, items: &[Item<'_>]) -> Result<()> {
+    /// The same, and nothing else. The store is asked again for so long when it does not answer.
+    pub(super) fn claim_only(
+        &self,
+        slot: u64,
+        items: &[Item<'_>],
+        patience: Duration,
+    ) -> Result<()> {
         self.prove()?;
         let (claimed, record) = {
             let log = self.log.read();
@@ -215,15 +223,15 @@ impl LogRevisions {
             log.next_entry(items)?
         };
         let begun = Instant::now();
-        let mut patience = |attempts: u32, _: &sapwood_objects::Error| {
+        let mut goes_on = |attempts: u32, _: &sapwood_objects::Error| {
             let doubled = Duration::from_millis(FIRST_PAUSE.times(1 << attempts.min(10)));
-            let goes_on = begun.elapsed() < self.patience;
-            if goes_on {
+            let is_patient = begun.elapsed() < patience;
+            if is_patient {
                 std::thread::sleep(doubled.min(LONGEST_PAUSE));
             }
-            goes_on
+            is_patient
         };
-        match claimed.claim(&*self.store, &record, &mut patience)? {
+        match claimed.claim(&*self.store, &record, &mut goes_on)? {
             Claim::Won => {
                 let entry = record.as_bytes().to_vec();
                 let entry = std::slice::from_ref(&entry);

@@ -8,6 +8,7 @@
 //! - following: [`tail`] asks the store for new entries, once for all threads that want to know at the same time;
 //! - writing: [`claims`] gathers what a commit brings, and claims an entry for it;
 //! - starting: the state that was [`saved`] last, else a checkpoint of the store, then the entries that follow;
+//! - looking after: [`upkeep`] puts small objects together, in a thread that nothing waits for;
 //! - [`reps`]: what other servers have brought and revisions made here may share;
 //! - [`push`]: what people changed in the folder goes to the store;
 //! - [`overlay`]: changes of files beside revisions (locks on paths), which become an entry, too.
@@ -26,6 +27,7 @@ mod push;
 mod reps;
 mod saved;
 mod tail;
+mod upkeep;
 
 use std::ffi::OsString;
 use std::io;
@@ -51,6 +53,7 @@ pub(crate) use self::overlay::FileChanges;
 use self::packed_props::Containers;
 use self::reps::Reps;
 use self::tail::Tail;
+use self::upkeep::Upkeep;
 use super::{
     Announcement, ChangeProps, Like, NewRevision, Object, PropsWriting, RevisionStore,
     StagedRevision,
@@ -66,7 +69,7 @@ pub(crate) struct LogRevisions {
     store: Arc<dyn Store>,
     /// Blocks of its objects on this machine.
     cache: Option<Arc<BlockCache>>,
-    log: RwLock<RepositoryLog>,
+    log: Arc<RwLock<RepositoryLog>>,
     tail: Tail,
     /// Held while a commit goes on, and by whom.
     in_flight: Mutex<()>,
@@ -75,6 +78,7 @@ pub(crate) struct LogRevisions {
     containers: Containers,
     mirror: Mirror,
     reps: Reps,
+    upkeep: Upkeep,
     /// For how long a store is asked again that does not answer a claim.
     patience: Duration,
 }
@@ -116,13 +120,14 @@ impl LogRevisions {
             store,
             // A folder is on a disk already.
             cache: (!is_folder).then(sapwood_block_cache::shared).flatten(),
-            log: RwLock::new(log),
+            log: Arc::new(RwLock::new(log)),
             tail: Tail::default(),
             in_flight: Mutex::default(),
             holder: Mutex::default(),
             pending: Mutex::default(),
             containers: Containers::default(),
             reps: Reps::default(),
+            upkeep: Upkeep::default(),
             patience: claims::PATIENCE,
         };
         opened.bring_files(&[])?;

@@ -6,7 +6,9 @@
 use std::io::ErrorKind;
 use std::path::Path;
 
+use parking_lot::RwLock;
 use sapwood_core::Exact as _;
+use sapwood_repo_log::RepositoryLog;
 use sapwood_store::WriteStorage;
 
 use super::LogRevisions;
@@ -44,31 +46,18 @@ impl LogRevisions {
 
     /// Saves the state.
     pub(super) fn save(&self) -> Result<()> {
-        let Some(bytes) = self.log.read().checkpoint_bytes() else { return Ok(()) };
-        let path = self.db.join(STATE);
-        let saved = self.storage.replace(&path, &bytes, None, false);
-        saved.map_err(|e| Error::replacing(e, &path))
+        save(&self.log, &*self.storage, &self.db)
     }
+}
 
-    /// Puts small entries together that are in no segment yet, if it is time for that, and writes the checkpoint that is due. Both make
-    /// later reading cheap, and nothing waits for them.
-    pub(super) fn look_after(&self) -> Result<()> {
-        let due = self.log.write().take_segments();
-        if let Some(segments) = due {
-            let items = segments.write()?.into_items();
-            let slot = self.log.read().entries();
-            if !items.is_empty() {
-                // One that another server was quicker than is swept one day.
-                self.claim_only(slot, &items)?;
-            }
-        }
-        let due = self.log.write().take_checkpoint();
-        match due {
-            Some(checkpoint) => {
-                checkpoint.write()?;
-                self.save()
-            }
-            None => Ok(()),
-        }
-    }
+/// Saves the state of a log in the folder `db`.
+pub(super) fn save(
+    log: &RwLock<RepositoryLog>,
+    storage: &dyn WriteStorage,
+    db: &Path,
+) -> Result<()> {
+    let Some(bytes) = log.read().checkpoint_bytes() else { return Ok(()) };
+    let path = db.join(STATE);
+    let saved = storage.replace(&path, &bytes, None, false);
+    saved.map_err(|e| Error::replacing(e, &path))
 }

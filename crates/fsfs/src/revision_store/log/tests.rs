@@ -2,6 +2,7 @@
 
 mod costs;
 mod crashes;
+mod upkeep;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
