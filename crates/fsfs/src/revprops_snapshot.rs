@@ -198,6 +198,10 @@ impl RevpropsSnapshot {
     /// Which revisions are packed is read when the first properties are needed.
     fn look_once(&mut self, fs: &Fs) -> Result<()> {
         if !self.started {
+            // Another server may have changed some since: what it has acknowledged is to be seen.
+            if let Some(log) = fs.revisions.as_log() {
+                log.refresh()?;
+            }
             fs.glance_at_revprops()?;
             self.started = true;
         }

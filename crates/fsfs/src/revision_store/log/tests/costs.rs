@@ -48,12 +48,37 @@ fn what_is_known_is_not_asked_for_again() {
     let read = || {
         let root = server.fs.revision_root(Revnum(1)).unwrap();
         assert_eq!(root.node(fspath("/a")).unwrap().length().unwrap(), 5);
-        server.fs.revprops(Revnum(1)).unwrap();
     };
     read();
     assert_eq!(requests_of(&counted, read), Requests::default());
     let youngest = requests_of(&counted, || assert_eq!(server.fs.youngest().unwrap(), Revnum(1)));
     assert_eq!(youngest, Requests { reads: 1, ..Requests::default() });
+    // All properties of one request of a client ask once whether others have changed some.
+    let read = || {
+        let mut snapshot = server.fs.revprops_snapshot();
+        (0..=1).for_each(|revision| drop(snapshot.get(Revnum(revision)).unwrap()));
+    };
+    read();
+    let properties = requests_of(&counted, read);
+    assert_eq!(properties, Requests { reads: 1, ..Requests::default() });
+}
+
+#[test]
+fn what_another_server_has_changed_is_seen_at_once() {
+    let stored = Stored::new();
+    let [one, two] = ["one", "two"].map(|name| counted(&stored, name).0);
+    one.put("/a", "first").unwrap();
+    assert_eq!(two.fs.youngest().unwrap(), Revnum(1));
+    for value in ["blue", "green"] {
+        let mut set = |props: &PropList| {
+            let mut props = props.clone();
+            props.set("color", value);
+            Ok(Some(props))
+        };
+        one.writer.change_revision_props(Revnum(1), &mut set).unwrap();
+        let seen = two.fs.revprops(Revnum(1)).unwrap();
+        assert_eq!(seen.get("color"), Some(value.as_bytes()));
+    }
 }
 
 #[test]
