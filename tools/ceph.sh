@@ -1,8 +1,9 @@
 #!/bin/bash
 # ceph.sh FOLDER PORT COMMAND...: runs a command beside an object store, Ceph's gateway, which is made in FOLDER for it and ended
 # after it. The command finds in its environment where the store is: SAPWOOD_S3_ENDPOINT (http://127.0.0.1:PORT) and
-# SAPWOOD_S3_BUCKET; the keys are AK and SK, and programs for S3 find them there too (AWS_...). A gateway that is killed comes back;
-# SAPWOOD_S3_GATEWAY names the file with the number of its process.
+# SAPWOOD_S3_BUCKET; the keys are AK and SK, and programs for S3 find them there too (AWS_...). A gateway or disk (osd) that is killed
+# comes back; the numbers of their processes are in FOLDER/gateway.pid, which SAPWOOD_S3_GATEWAY names too, and FOLDER/osd.pid. The gateway
+# listens on this machine only, or on the address SAPWOOD_S3_LISTEN.
 #
 # One node, four daemons, half a minute until they are up. Debian: ceph-common ceph-mgr ceph-mon ceph-osd curl radosgw uuid-runtime.
 # The monitor listens on PORT + 1, by the older protocol: the newer one wants keys. Nothing of it is for more than tests.
@@ -41,17 +42,18 @@ log file = $folder/\$name.log
 admin socket = $folder/\$name.asok
 [client.rgw.a]
 # Without tcp_nodelay each answer with a body takes 40 ms more.
-rgw frontends = beast endpoint=127.0.0.1:$port tcp_nodelay=1
+rgw frontends = beast endpoint=${SAPWOOD_S3_LISTEN:-127.0.0.1}:$port tcp_nodelay=1
 rgw data = $folder/rgw
 CONF
 
 daemons=()
-trap 'for daemon in "${daemons[@]}" $(cat "$folder/gateway.pid" 2>/dev/null); do kill -KILL "$daemon" 2>/dev/null || true; done' EXIT
+trap 'for daemon in "${daemons[@]}" $(cat "$folder"/*.pid 2>/dev/null); do kill -KILL "$daemon" 2>/dev/null || true; done' EXIT
 start() { "$@" >>"$folder/output" 2>&1 & daemons=("$!" "${daemons[@]}"); }
-gateway() {
+# Runs a daemon, again and again: its number is in NAME.pid.
+keep() {
     while :; do
-        radosgw -f -n client.rgw.a &
-        echo $! >"$folder/gateway.pid"
+        "${@:2}" &
+        echo $! >"$folder/$1.pid"
         wait $! || true
     done
 }
@@ -72,9 +74,9 @@ until_done timeout 5 ceph health
 start ceph-mgr -f -i a
 ceph osd new "$disk" 0 >/dev/null
 ceph-osd -i 0 --mkfs --osd-uuid "$disk" >>"$folder/output" 2>&1
-start ceph-osd -f -i 0
+start keep osd ceph-osd -f -i 0
 until_done sh -c "timeout 5 ceph osd stat | grep -q '1 up'"
-start gateway
+start keep gateway radosgw -f -n client.rgw.a
 until_done curl -sf "http://127.0.0.1:$port/"
 radosgw-admin user create --uid=sapwood --display-name=sapwood --access-key=AK --secret-key=SK >>"$folder/output" 2>&1
 

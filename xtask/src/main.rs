@@ -1,12 +1,13 @@
 //! `cargo xtask`: the one command that is CI.
 //!
 //! Holds the command line only; the steps are in [`steps`], where they keep temporary files in
-//! [`scratch`], the web pages in a browser in [`browser`], their JSON interface in [`api`], object stores in [`objects`], packages of the program in [`dist`] with pages for `man` from [`man_page`], releases in [`release`], what dependencies may be in [`licences`], the Debian packages that the
+//! [`scratch`], the web pages in a browser in [`browser`], their JSON interface in [`api`], object stores in [`objects`], servers of one store in [`cluster`], packages of the program in [`dist`] with pages for `man` from [`man_page`], releases in [`release`], what dependencies may be in [`licences`], the Debian packages that the
 //! interoperation tests need in [`packages`]. Invariant: `cargo xtask test` does everything that
 //! `.ci/run` does, needs no terminal and no input, and ends with a non-zero status if any step fails.
 
 mod api;
 mod browser;
+mod cluster;
 mod dist;
 mod fuzz;
 mod licences;
@@ -34,6 +35,8 @@ usage: cargo xtask COMMAND
   api        the JSON interface by schemathesis (installs what tools/api/requirements.txt names;
              --examples N, --seed N)
   objects    what stands on object stores, against a real one (Ceph: see tools/ceph.sh)
+  cluster    three servers of one store in network namespaces, while servers, network and store fail
+             (as root; --seconds N, --commits N, --clients N, --seed N, --longest-stop SECONDS, --ceph)
   dist       build a Debian package and a container file into target/dist
              (--profile PROFILE, --target TRIPLE)
   release    all files of a release of this commit in target/release-VERSION, with checksums
@@ -54,6 +57,7 @@ fn main() -> ExitCode {
         "browser" => browser::browser(),
         "api" => api::api(&rest),
         "objects" => objects::objects(),
+        "cluster" => cluster::cluster(&rest),
         "quick" => steps::quick(),
         "packages" => packages::ensure(),
         "fmt" => steps::fmt(),

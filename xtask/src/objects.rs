@@ -1,6 +1,7 @@
 //! `cargo xtask objects`: what stands on object stores, tried against a real one.
 //!
-//! `tools/ceph.sh` makes and ends the store: Ceph's gateway, from Debian. It is no step of `cargo xtask test`, since it takes
+//! `tools/ceph.sh` makes and ends the store: Ceph's gateway, from Debian; `tools/azurite.sh` the emulator of
+//! Azure's, from npm. It is no step of `cargo xtask test`, since it takes
 //! 300 MB of packages, and some minutes with a build that has the feature. Invariant: nothing of the store is left.
 
 use std::fs;
@@ -13,7 +14,7 @@ const PORT: &str = "7490";
 
 /// Packages with tests that need a store, which have the feature `s3`, and the tests.
 const TESTS: [(&str, &str); 3] = [
-    ("sapwood-objects-s3", ""),
+    ("sapwood-objects-s3", "gateway::"),
     ("sapwood-cli", "store::"),
     // It kills the gateway, so nothing else runs beside it.
     ("sapwood-cli", "stored::servers_of_a_bucket"),
@@ -35,6 +36,11 @@ pub(crate) fn objects() -> Result<(), String> {
     });
     let mut tests = Command::new("tools/ceph.sh");
     let tested = run(tests.arg(&folder).args([PORT, "sh", "-c", &commands.join(" && ")]));
+    let _ = fs::remove_dir_all(&folder);
+    tested?;
+    let mut azure = Command::new("tools/azurite.sh");
+    let command = "cargo test --package sapwood-objects-s3 --features s3 --test it -- azure::";
+    let tested = run(azure.arg(&folder).args([PORT, "sh", "-c", command]));
     let _ = fs::remove_dir_all(&folder);
     tested
 }

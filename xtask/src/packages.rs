@@ -13,10 +13,10 @@ struct Package {
 
 /// The reference's programs are the oracle of most tests; git-svn is a client, slapd a directory of users, exim a mail server,
 /// Chromium shows the web pages,
-/// strace stops programs before a system call, valgrind counts what a request costs, and
+/// ip and iptables make networks that fail, strace stops programs before a system call, valgrind counts what a request costs, and
 /// prometheus has the checks of metrics and alarms, systemd those of units; what has krb5, gssapi or clang in its name is for
 /// the feature `kerberos`, whose bindings are made for the lints too.
-const NEEDED: [Package; 28] = [
+const NEEDED: [Package; 30] = [
     Package { name: "subversion", probe: &["svnserve", "--version", "--quiet"] },
     Package { name: "apache2-utils", probe: &["sh", "-c", "command -v htpasswd"] },
     Package { name: "chromium", probe: &["test", "-x", "/usr/bin/chromium"] },
@@ -25,6 +25,8 @@ const NEEDED: [Package; 28] = [
     Package { name: "openssl", probe: &["openssl", "version"] },
     Package { name: "git", probe: &["git", "--version"] },
     Package { name: "git-svn", probe: &["git", "svn", "--version"] },
+    Package { name: "iproute2", probe: &["sh", "-c", "command -v ip"] },
+    Package { name: "iptables", probe: &["sh", "-c", "command -v iptables"] },
     Package { name: "groff", probe: &["groff", "--version"] },
     Package {
         name: "libapache2-mod-svn",

@@ -10,6 +10,7 @@ use std::process::{Command, Stdio};
 use std::time::Instant;
 
 use crate::browser::browser;
+use crate::cluster;
 use crate::licences;
 use crate::scratch::Scratch;
 use crate::test_times;
@@ -17,15 +18,16 @@ use crate::test_times;
 /// A part of the check.
 type Step = fn() -> Result<(), String>;
 
-/// Formatting, licences, lints, documentation, its examples, the pages in a browser, tests; then how long each took.
+/// Formatting, licences, lints, documentation, its examples, the pages in a browser, servers of one store, tests; then how long each took.
 pub(crate) fn everything() -> Result<(), String> {
-    let steps: [(&str, Step); 7] = [
+    let steps: [(&str, Step); 8] = [
         ("formatting", fmt),
         ("licences", licences::check),
         ("lints", clippy),
         ("documentation", docs),
         ("examples", doc_tests),
         ("browser", browser),
+        ("servers of a store", cluster::short),
         ("tests", || tests(&[])),
     ];
     let mut failures = Vec::new();

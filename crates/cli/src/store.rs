@@ -47,8 +47,9 @@ const OPTIONS: &[OptionSpec] = &[
 ];
 
 const TEXT: &str = "\
-Keeps repositories in object stores. An ADDRESS is s3://BUCKET/PREFIX, or file:///FOLDER for a
-folder that holds objects in place of a bucket.
+Keeps repositories in object stores. An ADDRESS is s3://BUCKET/PREFIX, az://CONTAINER/PREFIX
+(Azure), gs://BUCKET/PREFIX (Google), or file:///FOLDER for a folder that holds objects in place of
+a bucket.
 
   import FOLDER ADDRESS   bring a repository into a store: all of it, or what is new since the
                           last time. FOLDER is only read, and may be in use
@@ -73,6 +74,11 @@ Keys and settings of S3 come from where other programs have them: AWS_ACCESS_KEY
 AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN, AWS_REGION, AWS_ENDPOINT_URL_S3 or AWS_ENDPOINT_URL,
 AWS_CA_BUNDLE, AWS_VIRTUAL_HOSTED_STYLE_REQUEST (true or false), AWS_PROFILE with the files
 ~/.aws/credentials and ~/.aws/config; else from the instance, the container or the web identity.
+Those of Azure: AZURE_STORAGE_ACCOUNT, AZURE_STORAGE_KEY or AZURE_STORAGE_SAS_TOKEN, or
+AZURE_CLIENT_ID, AZURE_CLIENT_SECRET, AZURE_TENANT_ID, AZURE_FEDERATED_TOKEN_FILE, else the machine's
+identity; AZURE_STORAGE_ENDPOINT. Those of Google: GOOGLE_APPLICATION_CREDENTIALS or
+GOOGLE_SERVICE_ACCOUNT (files), else gcloud's file or the machine; STORAGE_EMULATOR_HOST. Authorities
+of certificates are those of AWS_CA_BUNDLE for all of them, else the system's.
 ";
 
 static TOOL: Tool = Tool {

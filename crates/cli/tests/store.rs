@@ -56,7 +56,7 @@ fn what_cannot_be_done_is_said() {
     assert_eq!(error, expected);
     let (code, _, error) = ours(&["store", "info", "svn://host/repo"]);
     assert_eq!(code, 1);
-    assert!(error.contains("s3://BUCKET/PREFIX and file:///FOLDER are"), "{error}");
+    assert!(error.contains("gs://BUCKET/PREFIX and file:///FOLDER are"), "{error}");
     let (code, _, error) = ours(&["store", "import", "x"]);
     assert_eq!(code, 1);
     assert!(error.contains("Type 'sapwood store --help' for usage."), "{error}");

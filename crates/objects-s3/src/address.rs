@@ -1,48 +1,69 @@
-//! Addresses of stores: `s3://bucket/prefix`.
+//! Addresses of stores: `s3://bucket/prefix`, `az://container/prefix`, `gs://bucket/prefix`.
 
 use sapwood_objects::Key;
 
 use crate::error::{Error, Result};
 
-/// What an address begins with.
-const SCHEME: &str = "s3://";
+/// Whose protocol a store speaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Scheme {
+    /// Amazon's S3, and all that speak as it does.
+    S3,
+    /// Azure's blob storage.
+    Azure,
+    /// Google's cloud storage.
+    Google,
+}
+
+impl Scheme {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::S3, Self::Azure, Self::Google];
+
+    /// What stands before `://`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::S3 => "s3",
+            Self::Azure => "az",
+            Self::Google => "gs",
+        }
+    }
+}
 
 /// A bucket, and what the keys in it begin with.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Address {
-    /// The bucket.
+    /// Whose protocol it speaks.
+    pub scheme: Scheme,
+    /// The bucket; Azure's word is container.
     pub bucket: String,
     /// What the keys begin with.
     pub prefix: Key,
 }
 
 impl Address {
-    /// Whether a text is meant to be one.
-    #[must_use]
-    pub fn is_meant(text: &str) -> bool {
-        text.starts_with(SCHEME)
-    }
-
     /// Parses an address.
     ///
     /// # Errors
     /// [`Error::BadAddress`]
     pub fn parse(text: &str) -> Result<Self> {
         let bad = || Error::BadAddress(text.to_owned());
-        let rest = text.strip_prefix(SCHEME).ok_or_else(bad)?;
+        let (scheme, rest) = text.split_once("://").ok_or_else(bad)?;
+        let scheme = Scheme::ALL.into_iter().find(|known| known.name() == scheme);
+        let scheme = scheme.ok_or_else(bad)?;
         let (bucket, prefix) = rest.split_once('/').ok_or_else(bad)?;
         let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '.' | '_');
         if !(3..=63).contains(&bucket.len()) || !bucket.chars().all(allowed) {
             return Err(bad());
         }
         let prefix = Key::new(prefix.trim_end_matches('/')).map_err(|_| bad())?;
-        Ok(Self { bucket: bucket.to_owned(), prefix })
+        Ok(Self { scheme, bucket: bucket.to_owned(), prefix })
     }
 }
 
 impl std::fmt::Display for Address {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{SCHEME}{}/{}", self.bucket, self.prefix)
+        write!(f, "{}://{}/{}", self.scheme.name(), self.bucket, self.prefix)
     }
 }
 
@@ -56,7 +77,11 @@ mod tests {
         assert_eq!(address.bucket, "my-bucket");
         assert_eq!(address.prefix.as_str(), "svn/game");
         assert_eq!(address.to_string(), "s3://my-bucket/svn/game");
+        for text in ["az://container/svn", "gs://bucket/svn"] {
+            assert_eq!(Address::parse(text).unwrap().to_string(), text);
+        }
         let bads = [
+            "az:/abc/x",
             "s3://",
             "s3://bucket",
             "s3://bucket/",

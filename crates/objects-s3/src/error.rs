@@ -9,7 +9,9 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// A text that is no address.
-    #[error("'{0}' is no address of a store: s3://BUCKET/PREFIX is one")]
+    #[error(
+        "'{0}' is no address of a store: s3://BUCKET/PREFIX, az://CONTAINER/PREFIX and gs://BUCKET/PREFIX are"
+    )]
     BadAddress(String),
     /// The feature is not there.
     #[error("Can't open '{0}': this program was built without the feature 's3'")]

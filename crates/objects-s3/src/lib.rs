@@ -1,4 +1,4 @@
-//! Stores that speak the protocol of S3, by the crate `object_store`.
+//! Stores that speak the protocols of S3, of Azure's blob storage and of Google's cloud storage, by the crate `object_store`.
 //!
 //! The crate is there in every build; the store only with the feature `s3`, which release builds have: it brings some
 //! dozen packages that nothing else needs. Without it [`Connection::open`] says so.
@@ -12,7 +12,7 @@ mod s3;
 #[cfg(not(feature = "s3"))]
 mod without;
 
-pub use address::Address;
+pub use address::{Address, Scheme};
 pub use error::{Error, Result};
 #[cfg(feature = "s3")]
 pub use s3::{Connection, Kind};
@@ -22,7 +22,16 @@ pub use without::{Connection, Kind};
 /// How a bucket is reached.
 #[derive(Clone, Debug, Default)]
 pub struct Settings {
-    /// Variables as other programs for S3 take them (`AWS_ACCESS_KEY_ID`, `AWS_ENDPOINT_URL`, ...), the later before the
-    /// earlier. Names that are not known are left out.
+    /// Variables as other programs take them (`AWS_ACCESS_KEY_ID`, `AWS_ENDPOINT_URL`, `AZURE_STORAGE_ACCOUNT_NAME`,
+    /// `GOOGLE_APPLICATION_CREDENTIALS`, ...), the later before the earlier. Names that are not known are left out.
     pub variables: Vec<(String, String)>,
+}
+
+impl Settings {
+    /// The value of a variable that counts, if it is not empty.
+    #[must_use]
+    pub fn last(&self, name: &str) -> Option<&str> {
+        let mut named = self.variables.iter().rev().filter(|(given, _)| given == name);
+        named.next().map(|(_, value)| value.as_str()).filter(|value| !value.is_empty())
+    }
 }

@@ -7,4 +7,5 @@
     reason = "a failure is a failed test"
 )]
 
+mod azure;
 mod gateway;

@@ -17,7 +17,9 @@ pub enum Error {
     #[error("'{0}' can't be the name of an object in a store")]
     BadKey(String),
     /// A text that is no address of a store.
-    #[error("'{0}' is no address of a store: s3://BUCKET/PREFIX and file:///FOLDER are")]
+    #[error(
+        "'{0}' is no address of a store: s3://BUCKET/PREFIX, az://CONTAINER/PREFIX, gs://BUCKET/PREFIX and file:///FOLDER are"
+    )]
     NoAddress(Box<str>),
     /// A store that cannot be opened: why, with its address.
     #[error("{}", .0.message())]

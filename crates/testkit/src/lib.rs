@@ -18,6 +18,7 @@
 )]
 
 pub mod age;
+pub mod cluster;
 pub mod compare;
 pub mod counted;
 pub mod crashing;
@@ -27,6 +28,7 @@ pub mod fsx;
 pub mod history;
 pub mod kdc;
 pub mod library;
+pub mod linear;
 pub mod pair;
 pub mod patience;
 pub mod programs;

@@ -9,13 +9,13 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use sapwood_core::{ErrorCode, Exact as _, SvnError, SvnResult};
 use sapwood_objects::{Error, Store, addresses};
-use sapwood_objects_s3::{Address, Connection};
+use sapwood_objects_s3::{Address, Connection, Scheme};
 
 use super::settings;
 use crate::user_folders;
 
-/// Connections, by bucket.
-static CONNECTIONS: Mutex<BTreeMap<String, Connection>> = Mutex::new(BTreeMap::new());
+/// Connections, by scheme and bucket.
+static CONNECTIONS: Mutex<BTreeMap<(Scheme, String), Connection>> = Mutex::new(BTreeMap::new());
 
 /// The variable that names the folder in which blocks of stores are kept on this machine; `none` for no folder.
 const CACHE: &str = "SAPWOOD_STORE_CACHE";
@@ -33,7 +33,9 @@ const MEGABYTE: u64 = 1 << 20;
 /// # Errors
 /// E125009 when a variable has a value that makes no sense.
 pub(crate) fn register() -> SvnResult<()> {
-    addresses::register("s3", open_s3);
+    for scheme in Scheme::ALL {
+        addresses::register(scheme.name(), open_bucket);
+    }
     let folder = std::env::var_os(CACHE).map(PathBuf::from);
     if folder.as_deref() != Some(Path::new("none")) {
         let limit = cache_size()?.times(MEGABYTE);
@@ -54,24 +56,28 @@ fn cache_size() -> SvnResult<u64> {
     })
 }
 
-fn open_s3(address: &str) -> sapwood_objects::Result<Arc<dyn Store>> {
+fn open_bucket(address: &str) -> sapwood_objects::Result<Arc<dyn Store>> {
     let address = Address::parse(address).map_err(|e| Error::Open(e.into()))?;
     let mut connections = CONNECTIONS.lock();
-    if let Some(known) = connections.get(&address.bucket) {
+    if let Some(known) = connections.get(&key(&address)) {
         return Ok(known.store(&address));
     }
     let settings = settings::settings().map_err(Error::Open)?;
     let connection = Connection::open(&address, &settings).map_err(|e| Error::Open(e.into()))?;
     let store = connection.store(&address);
-    connections.insert(address.bucket, connection);
+    connections.insert(key(&address), connection);
     Ok(store)
+}
+
+fn key(address: &Address) -> (Scheme, String) {
+    (address.scheme, address.bucket.clone())
 }
 
 /// How many requests were sent to the bucket of an address, by kind; none for a folder.
 pub(super) fn requests(address: &str) -> Vec<(String, u64)> {
     let Ok(address) = Address::parse(address) else { return Vec::new() };
     let connections = CONNECTIONS.lock();
-    let counts = connections.get(&address.bucket).map(Connection::requests);
+    let counts = connections.get(&key(&address)).map(Connection::requests);
     let counts = counts.into_iter().flatten();
     counts.map(|(kind, count)| (kind.to_string(), count)).collect()
 }

@@ -1,4 +1,5 @@
-//! Where settings of S3 are: the environment, and the files that other programs for it have.
+//! Where settings of S3, Azure's and Google's storage are: the environment, and the files that other programs for S3 have. (The library finds
+//! Google's file by itself.)
 //!
 //! Invariant: keys are of one origin: those of the files count only where the environment has none.
 
@@ -10,8 +11,8 @@ use sapwood_objects_s3::Settings;
 
 use crate::input;
 
-/// What variables of other programs for S3 begin with.
-const PREFIX: &str = "AWS_";
+/// What variables of other programs for them begin with.
+const PREFIXES: [&str; 5] = ["AWS_", "AZURE_", "GOOGLE_", "IDENTITY_", "STORAGE_EMULATOR_HOST"];
 /// Options of the file of credentials, and the variables that they stand for.
 const KEYS: [(&str, &str); 3] = [
     ("aws_access_key_id", "AWS_ACCESS_KEY_ID"),
@@ -29,7 +30,7 @@ const SETTINGS: [(&str, &str); 3] = [
 pub(super) fn settings() -> SvnResult<Settings> {
     let own = std::env::vars_os().filter_map(|(name, value)| {
         let pair = (name.into_string().ok()?, value.into_string().ok()?);
-        pair.0.starts_with(PREFIX).then_some(pair)
+        PREFIXES.iter().any(|prefix| pair.0.starts_with(prefix)).then_some(pair)
     });
     let environment: Vec<(String, String)> = own.collect();
     let get = |wanted: &str| {

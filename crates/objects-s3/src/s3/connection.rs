@@ -2,15 +2,14 @@
 
 use std::future::Future;
 use std::path::Path;
-use std::str::FromStr as _;
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
 use object_store::RetryConfig;
-use object_store::aws::{AmazonS3, AmazonS3Builder, AmazonS3ConfigKey};
 use sapwood_objects::{Reason, Store};
 use tokio::runtime::Runtime;
 
+use super::buckets::{self, Bucket};
 use super::requests::{Kind, Requests};
 use super::store::S3;
 use super::transport::Transport;
@@ -27,8 +26,6 @@ const RETRY: Duration = Duration::from_secs(60);
 /// How long one operation may take, with all its repetitions.
 const OPERATION: Duration = Duration::from_secs(300);
 
-/// Variables whose later names count before the earlier, and where the bucket is for them.
-const ENDPOINTS: [&str; 2] = ["AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL"];
 /// A file of authorities that certificates of servers are checked with.
 const CA_BUNDLE: &str = "AWS_CA_BUNDLE";
 
@@ -42,9 +39,9 @@ pub struct Connection {
 #[derive(Debug)]
 pub(super) struct Shared {
     /// For requests that may be repeated.
-    pub(super) bucket: AmazonS3,
+    pub(super) bucket: Arc<dyn Bucket>,
     /// For those that are sent once.
-    pub(super) once: AmazonS3,
+    pub(super) once: Arc<dyn Bucket>,
     pub(super) runtime: Runtime,
     requests: Arc<Requests>,
 }
@@ -55,7 +52,7 @@ impl Connection {
     /// # Errors
     /// [`Error::Settings`]
     pub fn open(address: &Address, settings: &Settings) -> Result<Self> {
-        let opened = Shared::open(&address.bucket, settings);
+        let opened = Shared::open(address, settings);
         let shared =
             opened.map_err(|reason| Error::Settings { address: address.to_string(), reason })?;
         Ok(Self { shared: Arc::new(shared) })
@@ -75,26 +72,12 @@ impl Connection {
 }
 
 impl Shared {
-    fn open(bucket: &str, settings: &Settings) -> std::result::Result<Self, Reason> {
-        let last = |name: &str| {
-            let mut named = settings.variables.iter().rev().filter(|(given, _)| given == name);
-            named.next().map(|(_, value)| value.as_str()).filter(|value| !value.is_empty())
-        };
-        let tls = sapwood_tls_client::config(last(CA_BUNDLE).map(Path::new))?;
+    fn open(address: &Address, settings: &Settings) -> std::result::Result<Self, Reason> {
+        let tls = sapwood_tls_client::config(settings.last(CA_BUNDLE).map(Path::new))?;
         let requests = Arc::new(Requests::default());
         let transport = Transport::new(tls, Arc::clone(&requests));
-        let mut builder = AmazonS3Builder::new().with_http_connector(transport);
-        for (name, value) in &settings.variables {
-            // Others are for other programs.
-            if let Ok(key) = AmazonS3ConfigKey::from_str(&name.to_ascii_lowercase()) {
-                builder = builder.with_config(key, value);
-            }
-        }
-        if let Some(endpoint) = ENDPOINTS.into_iter().find_map(last) {
-            // It is the user's own wish where it says http.
-            builder = builder.with_allow_http(endpoint.starts_with("http://"));
-        }
-        let builder = builder.with_bucket_name(bucket);
+        let open =
+            |retry| buckets::open(address.scheme, &address.bucket, settings, &transport, retry);
         let retry =
             RetryConfig { max_retries: RETRIES, retry_timeout: RETRY, ..RetryConfig::default() };
         let never = RetryConfig { max_retries: 0, ..RetryConfig::default() };
@@ -103,12 +86,7 @@ impl Shared {
             .thread_name("object store")
             .enable_all()
             .build()?;
-        Ok(Self {
-            bucket: builder.clone().with_retry(retry).build()?,
-            once: builder.with_retry(never).build()?,
-            runtime,
-            requests,
-        })
+        Ok(Self { bucket: open(retry)?, once: open(never)?, runtime, requests })
     }
 
     /// Waits for what the threads of the connection do.

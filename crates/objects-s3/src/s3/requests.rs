@@ -6,6 +6,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use hyper::header::{IF_NONE_MATCH, RANGE};
 use hyper::{Method, Request};
 
+/// Google's condition.
+const IF_GENERATION: &str = "x-goog-if-generation-match";
+
 /// A kind of request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
@@ -34,9 +37,12 @@ impl Kind {
         let query = request.uri().query().unwrap_or("");
         let headers = request.headers();
         match *request.method() {
-            Method::GET if query.contains("list-type=") => Self::List,
+            Method::GET if query.contains("list-type=") || query.contains("comp=list") => {
+                Self::List
+            }
             Method::GET if headers.contains_key(RANGE) || query.is_empty() => Self::Get,
             Method::PUT if headers.contains_key(IF_NONE_MATCH) => Self::Claim,
+            Method::PUT if headers.contains_key(IF_GENERATION) => Self::Claim,
             Method::PUT => Self::Put,
             Method::DELETE => Self::Delete,
             _ => Self::Other,

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use object_store::list::{PaginatedListOptions, PaginatedListStore as _};
+use object_store::list::PaginatedListOptions;
 use object_store::path::Path;
 use object_store::{
     GetOptions, GetRange, ObjectStore as _, ObjectStoreExt as _, PutMode, PutPayload,
@@ -14,7 +14,7 @@ use tokio::task::JoinSet;
 
 use super::connection::{Failure, Shared};
 use super::upload::Parts;
-use crate::address::Address;
+use crate::address::{Address, Scheme};
 
 /// How many entries are asked for at once.
 const AT_ONCE: usize = 16;
@@ -25,11 +25,15 @@ pub(super) struct S3 {
     shared: Arc<Shared>,
     prefix: Key,
     address: Arc<str>,
+    /// Whether lists go on by tokens alone: Azure's emulator does not know where to begin.
+    by_tokens: bool,
 }
 
 impl S3 {
     pub(super) fn new(shared: Arc<Shared>, address: &Address) -> Self {
-        Self { shared, prefix: address.prefix.clone(), address: address.to_string().into() }
+        let by_tokens = address.scheme == Scheme::Azure;
+        let (prefix, address) = (address.prefix.clone(), address.to_string().into());
+        Self { shared, prefix, address, by_tokens }
     }
 
     /// Where an object is in the bucket.
@@ -133,9 +137,11 @@ impl Blobs for S3 {
         let Ok(within) = Key::new(part) else { return Ok(listed) };
         let prefix = format!("{}/{within}/", self.prefix);
         let mut offset = after.map(|after| format!("{}/{after}", self.prefix));
+        let mut token = None;
         while listed.len() < most {
             let options = PaginatedListOptions {
                 offset: offset.take(),
+                page_token: token.take(),
                 max_keys: Some(most.minus(listed.len()).min(1000)),
                 ..PaginatedListOptions::default()
             };
@@ -146,14 +152,19 @@ impl Blobs for S3 {
                 let key = object.location.as_ref().strip_prefix(self.prefix.as_str());
                 let key = key.and_then(|key| key.strip_prefix('/'));
                 // What is no key was not written by us.
-                if let Some(Ok(key)) = key.map(Key::new) {
+                if let Some(Ok(key)) = key.map(Key::new)
+                    && after.is_none_or(|after| key > *after)
+                {
                     let modified = object.last_modified.into();
                     listed.push(Listed { key, len: object.size, modified });
                 }
                 offset = Some(object.location.to_string());
             }
-            if page.page_token.is_none() || offset.is_none() {
+            if page.page_token.is_none() || (offset.is_none() && !self.by_tokens) {
                 break;
+            }
+            if self.by_tokens {
+                (token, offset) = (page.page_token, None);
             }
         }
         Ok(listed)

@@ -1,0 +1,35 @@
+//! `cargo xtask cluster`: three servers of one repository in a store, in network namespaces, while servers, network and store fail.
+//!
+//! The work is in `testkit` (`cluster`); here it is built. Options go to it: `--seconds N`, `--commits N`, `--clients N`, `--seed N`,
+//! `--longest-stop SECONDS`, `--ceph` (the store is Ceph's gateway by `tools/ceph.sh`, in place of a folder). Invariant: what runs is what is
+//! in the working tree, unless `SAPWOOD_BIN` names another program.
+
+use std::process::Command;
+
+use crate::steps::ROOT;
+
+/// Seconds of the part of the full check.
+const SHORT: &str = "20";
+
+/// Builds it and runs it with these options.
+pub(crate) fn cluster(args: &[String]) -> Result<(), String> {
+    let is_ceph = args.iter().any(|arg| arg == "--ceph");
+    if std::env::var_os("SAPWOOD_BIN").is_none() {
+        let features: &[&str] = if is_ceph { &["--features", "sapwood-cli/s3"] } else { &[] };
+        let build = ["build", "--package", "sapwood-cli", "--bin", "sapwood"];
+        run(Command::new("cargo").args(build).args(features))?;
+    }
+    let program = ["run", "--quiet", "--package", "sapwood-testkit", "--bin", "cluster", "--"];
+    run(Command::new("cargo").args(program).args(args))
+}
+
+/// The short one, over a folder.
+pub(crate) fn short() -> Result<(), String> {
+    cluster(&["--seconds".to_owned(), SHORT.to_owned()])
+}
+
+fn run(command: &mut Command) -> Result<(), String> {
+    let status = command.current_dir(ROOT).status();
+    let status = status.map_err(|e| format!("{}: {e}", command.get_program().display()))?;
+    if status.success() { Ok(()) } else { Err("servers of one store fail together".to_owned()) }
+}
