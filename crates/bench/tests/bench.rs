@@ -1,7 +1,13 @@
 //! `sapwood-bench`, end to end: a tiny repository, our programs and the reference's, every file
 //! that comes out of it.
 
-#![allow(missing_docs, clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
+#![allow(
+    missing_docs,
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a failure is a failed test"
+)]
 
 use std::path::Path;
 use std::process::{Command, Output};

@@ -1,9 +1,13 @@
 //! Runs every fuzz target over the inputs that are kept for it (`fuzz/README.md`).
 
-// The harnesses panic on faults: that is their purpose.
-#![allow(clippy::expect_used, clippy::panic, clippy::indexing_slicing, unreachable_pub)]
-// Harnesses that write share a file.
-#![allow(clippy::duplicate_mod)]
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    unreachable_pub,
+    reason = "the harnesses panic on faults: that is their purpose"
+)]
+#![allow(clippy::duplicate_mod, reason = "harnesses that write share a file")]
 
 use std::path::Path;
 

@@ -1,6 +1,6 @@
 //! `svnadmin`, `svnfsfs` and `svnauthz` beside the reference's.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing)]
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a failure is a failed test")]
 
 use crate::common::Both;
 use sapwood_testkit::compare::assert_same;

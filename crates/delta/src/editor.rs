@@ -31,7 +31,7 @@ pub struct EditTarget<'t> {
 }
 
 /// Receiver of a tree delta. Every method may fail with whatever the receiver meets.
-#[allow(clippy::missing_errors_doc)]
+#[allow(clippy::missing_errors_doc, reason = "all: errors of the stream, and of what is no delta")]
 pub trait Editor {
     /// The revision that the edit leads to. Comes first, at most once.
     fn set_target_revision(&mut self, revision: Revnum) -> SvnResult<()> {

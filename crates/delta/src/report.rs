@@ -39,7 +39,7 @@ impl<'e> ReportEntry<'e> {
 
 /// Sends the other side what the client has; then the other side drives the editor. Entries come depth
 /// first, parents before children; the first is the target itself.
-#[allow(clippy::missing_errors_doc)] // All: what the connection or the repository says.
+#[allow(clippy::missing_errors_doc, reason = "all: what the connection or the repository says")]
 pub trait Report {
     /// There is this node.
     fn entry(&mut self, entry: &ReportEntry<'_>) -> SvnResult<()>;

@@ -10,7 +10,7 @@ use crate::editor::{EditTarget, Editor, Handle};
 use crate::stream::TextDelta;
 
 /// A call of an [`Editor`]: the method of the same name says what it means.
-#[allow(missing_docs)] // The fields are those of the methods.
+#[allow(missing_docs, reason = "the fields are those of the methods")]
 pub enum EditStep<'s> {
     TargetRevision(Revnum),
     OpenRoot(Option<Revnum>),

@@ -1,6 +1,6 @@
 //! Properties that hold for every text, window and stream.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing)] // also in the helpers of tests
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "also in the helpers of tests")]
 
 use proptest::collection::vec;
 use proptest::prelude::*;

@@ -1,7 +1,12 @@
 //! The reference and we make the same deltas, and read each other's. Needs
 //! `svnadmin` (`cargo xtask packages` installs it).
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic)] // also in the helpers of tests
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "also in the helpers of tests"
+)]
 
 use std::io::{Read, Write};
 use std::path::Path;

@@ -1,6 +1,11 @@
 //! The reference's `svnlook diff` and we print the same bytes. Needs `svnadmin`
 //! and `svnlook` (`cargo xtask packages` installs them).
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic)] // also in the helpers of tests
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "also in the helpers of tests"
+)]
 
 use std::io::{Read, Write};
 use std::process::{Command, Stdio};

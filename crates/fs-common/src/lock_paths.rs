@@ -22,7 +22,7 @@ use sapwood_store::{HeldLock, WriteStorage, uuid};
 use crate::locks::{LockFiles, from_stored, is_expired, now};
 
 /// What locking asks of an engine.
-#[allow(clippy::missing_errors_doc)]
+#[allow(clippy::missing_errors_doc, reason = "all: `Error` says what its variants mean")]
 pub trait LockHost {
     /// The engine's errors.
     type Error: From<SvnError>;

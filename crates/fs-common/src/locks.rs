@@ -49,7 +49,7 @@ pub struct LockFiles<'a> {
     pub db: &'a Path,
 }
 
-#[allow(clippy::missing_errors_doc)]
+#[allow(clippy::missing_errors_doc, reason = "all: `Error` says what its variants mean")]
 impl LockFiles<'_> {
     /// The lock on `path`, if there is one that has not expired.
     pub fn lock(&self, path: &FsPath) -> Result<Option<Lock>> {

@@ -108,7 +108,7 @@ fn unsigned(row: &rusqlite::Row<'_>, at: usize) -> rusqlite::Result<u64> {
     u64::try_from(n).map_err(|_| rusqlite::Error::IntegralValueOutOfRange(at, n))
 }
 
-#[allow(clippy::missing_errors_doc)]
+#[allow(clippy::missing_errors_doc, reason = "all: `Error` says what its variants mean")]
 impl RepCache {
     /// Opens the database of the filesystem in the folder `db` to change it; makes it with `schema` when it is not there.
     ///

@@ -100,7 +100,7 @@ pub use create::{CreateOptions, FsxOptions, NewFilesystem};
 pub use locks::mirror_locks;
 pub use maintenance::MaintenanceOptions;
 
-#[allow(clippy::missing_errors_doc)]
+#[allow(clippy::missing_errors_doc, reason = "each fails as its engine does: `Error` says how")]
 impl Filesystem {
     /// Waits until no process changes the filesystem, and keeps it so. Readers go on.
     pub fn freeze(&self) -> Result<maintenance::Frozen> {

@@ -18,7 +18,7 @@ pub struct Bulk {
     of: of!(Bulk),
 }
 
-#[allow(clippy::missing_errors_doc)]
+#[allow(clippy::missing_errors_doc, reason = "each fails as its engine does: `Error` says how")]
 impl Bulk {
     /// Of a writer; `None` when the filesystem is such that revisions are made one by one.
     pub fn new(writer: &Arc<Writer>) -> Result<Option<Self>> {

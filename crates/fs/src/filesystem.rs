@@ -26,7 +26,7 @@ pub(crate) fn other_engine() -> Error {
     Error::Svn(SvnError::internal("a node of a filesystem of another engine"))
 }
 
-#[allow(clippy::missing_errors_doc)]
+#[allow(clippy::missing_errors_doc, reason = "each fails as its engine does: `Error` says how")]
 impl Filesystem {
     /// Opens the `db` folder of a repository. What other engine than FSFS it needs is only looked for when it is not FSFS:
     /// opening one that is known reads nothing.

@@ -8,7 +8,7 @@ use crate::filesystem::Filesystem;
 
 pub use sapwood_fsfs::{ItemType, P2lEntry, stats};
 
-#[allow(clippy::missing_errors_doc)]
+#[allow(clippy::missing_errors_doc, reason = "each fails as its engine does: `Error` says how")]
 impl Filesystem {
     fn only_fsfs(&self) -> Result<&sapwood_fsfs::Filesystem> {
         self.fsfs().ok_or_else(|| {

@@ -18,7 +18,7 @@ use crate::of::{Of, both, each, of};
 #[derive(Clone, Debug)]
 pub struct Node(pub(crate) of!(Node));
 
-#[allow(clippy::missing_errors_doc)]
+#[allow(clippy::missing_errors_doc, reason = "each fails as its engine does: `Error` says how")]
 impl Filesystem {
     /// The node-revision `id`, which `path` leads to in the revision that made it.
     pub fn node_at(&self, path: &SharedFsPath, id: &NodeId) -> Result<Node> {
@@ -28,7 +28,7 @@ impl Filesystem {
     }
 }
 
-#[allow(clippy::missing_errors_doc)]
+#[allow(clippy::missing_errors_doc, reason = "each fails as its engine does: `Error` says how")]
 impl Node {
     /// The same node, read by way of another opening of its filesystem.
     #[must_use]

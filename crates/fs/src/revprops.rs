@@ -21,7 +21,7 @@ pub struct RevpropsSnapshot {
     pub(crate) of: of!(Revprops),
 }
 
-#[allow(clippy::missing_errors_doc)]
+#[allow(clippy::missing_errors_doc, reason = "each fails as its engine does: `Error` says how")]
 impl Filesystem {
     /// The youngest revision whose date is not after `date` (microseconds since 1970), by the
     /// reference's binary search over `svn:date`.
@@ -41,7 +41,7 @@ impl Filesystem {
     }
 }
 
-#[allow(clippy::missing_errors_doc)]
+#[allow(clippy::missing_errors_doc, reason = "each fails as its engine does: `Error` says how")]
 impl RevpropsSnapshot {
     pub(crate) fn new(fs: &Filesystem) -> Self {
         let of = each!(&fs.0, fs, wrap => wrap(Backend::revprops(fs)));

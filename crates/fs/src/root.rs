@@ -21,7 +21,7 @@ pub struct Root {
     pub(crate) of: of!(Root),
 }
 
-#[allow(clippy::missing_errors_doc)]
+#[allow(clippy::missing_errors_doc, reason = "each fails as its engine does: `Error` says how")]
 impl Filesystem {
     /// The tree of a revision; E160006 when there is no such revision.
     pub fn revision_root(&self, revision: Revnum) -> Result<Root> {
@@ -36,7 +36,7 @@ impl Filesystem {
     }
 }
 
-#[allow(clippy::missing_errors_doc)]
+#[allow(clippy::missing_errors_doc, reason = "each fails as its engine does: `Error` says how")]
 impl Root {
     /// The filesystem.
     #[must_use]

@@ -22,7 +22,7 @@ pub struct Txn {
     pub(crate) of: of!(Txn),
 }
 
-#[allow(clippy::missing_errors_doc)]
+#[allow(clippy::missing_errors_doc, reason = "each fails as its engine does: `Error` says how")]
 impl Writer {
     /// Begins a transaction on a revision.
     pub fn begin(self: &Arc<Self>, base: Revnum) -> Result<Txn> {
@@ -41,7 +41,7 @@ impl Writer {
     }
 }
 
-#[allow(clippy::missing_errors_doc)]
+#[allow(clippy::missing_errors_doc, reason = "each fails as its engine does: `Error` says how")]
 impl Txn {
     pub(crate) fn of(writer: &Arc<Writer>, of: of!(Txn)) -> Self {
         Self { writer: Arc::clone(writer), of }

@@ -19,7 +19,7 @@ pub struct Writer {
     of: of!(Writer),
 }
 
-#[allow(clippy::missing_errors_doc)]
+#[allow(clippy::missing_errors_doc, reason = "each fails as its engine does: `Error` says how")]
 impl Writer {
     /// A writer to a filesystem. Fails for wrong options in its configuration.
     pub fn new(fs: &Filesystem, options: WriteOptions) -> Result<Arc<Self>> {

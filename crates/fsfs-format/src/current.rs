@@ -16,7 +16,7 @@ pub struct Current {
     pub next_ids: Option<(u64, u64)>,
 }
 
-#[allow(clippy::missing_errors_doc)]
+#[allow(clippy::missing_errors_doc, reason = "all: `Error` says what is wrong with the bytes")]
 impl Current {
     /// Parses `current`. From format 3 on anything after the revision is ignored: an upgraded
     /// repository may still have the ids there.
@@ -54,7 +54,7 @@ fn leading_revision(bytes: &[u8]) -> Result<(Revnum, &[u8])> {
 }
 
 /// Parses `min-unpacked-rev`.
-#[allow(clippy::missing_errors_doc)]
+#[allow(clippy::missing_errors_doc, reason = "all: `Error` says what is wrong with the bytes")]
 pub fn parse_min_unpacked_rev(bytes: &[u8]) -> Result<Revnum> {
     // Errors show the first line, where those of `current` show the file.
     let line = bytes.split(|b| *b == b'\n').next().unwrap_or(&[]);
@@ -62,7 +62,7 @@ pub fn parse_min_unpacked_rev(bytes: &[u8]) -> Result<Revnum> {
 }
 
 /// Parses `txn-current`: the number of the next transaction.
-#[allow(clippy::missing_errors_doc)]
+#[allow(clippy::missing_errors_doc, reason = "all: `Error` says what is wrong with the bytes")]
 pub fn parse_txn_current(bytes: &[u8]) -> Result<u64> {
     let line = bytes.strip_suffix(b"\n").unwrap_or(bytes);
     base36::parse(line).ok_or_else(|| Error::corrupt("Corrupt 'txn-current' file"))

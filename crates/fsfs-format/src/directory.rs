@@ -96,7 +96,7 @@ struct Slot {
     id: NodeRevId,
 }
 
-#[allow(clippy::missing_errors_doc)]
+#[allow(clippy::missing_errors_doc, reason = "all: `Error` says what is wrong with the bytes")]
 impl Directory {
     /// Parses the hash dump that is a committed directory's text. Duplicate names, or names that
     /// are not one path component, are corruption. Names that are not UTF-8 are spelt as
@@ -400,7 +400,7 @@ pub struct DirectoryBuilder {
     text_end: Option<u32>,
 }
 
-#[allow(clippy::missing_errors_doc)]
+#[allow(clippy::missing_errors_doc, reason = "all: `Error` says what is wrong with the bytes")]
 impl DirectoryBuilder {
     /// For about so many entries, and so many bytes of names.
     #[must_use]

@@ -21,7 +21,7 @@ pub struct Footer {
     pub footer_offset: u64,
 }
 
-#[allow(clippy::missing_errors_doc)]
+#[allow(clippy::missing_errors_doc, reason = "all: `Error` says what is wrong with the bytes")]
 impl Footer {
     /// Parses the footer at the end of `tail`, the last bytes (at least the last
     /// [`crate::limits::FOOTER_LEN`], or all) of a file of `file_len` bytes. `revision` is for

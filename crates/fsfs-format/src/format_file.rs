@@ -24,7 +24,7 @@ pub struct FormatFile {
     pub addressing: Addressing,
 }
 
-#[allow(clippy::missing_errors_doc)]
+#[allow(clippy::missing_errors_doc, reason = "all: `Error` says what is wrong with the bytes")]
 impl FormatFile {
     /// What a missing file stands for.
     pub const MISSING: Self =

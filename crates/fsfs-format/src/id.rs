@@ -93,7 +93,7 @@ pub struct TxnId {
     pub number: u64,
 }
 
-#[allow(clippy::missing_errors_doc)]
+#[allow(clippy::missing_errors_doc, reason = "all: `Error` says what is wrong with the bytes")]
 impl TxnId {
     /// Parses a transaction's name; E160053 when malformed.
     pub fn parse(name: &[u8]) -> Result<Self> {
@@ -134,7 +134,7 @@ pub struct NodeRevId {
     pub location: Location,
 }
 
-#[allow(clippy::missing_errors_doc)]
+#[allow(clippy::missing_errors_doc, reason = "all: `Error` says what is wrong with the bytes")]
 impl NodeRevId {
     /// That of the root directory of a revision in which items are addressed by number.
     #[must_use]

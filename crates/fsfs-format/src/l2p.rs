@@ -44,7 +44,7 @@ pub struct L2pHeader {
     pages: Box<[L2pPageInfo]>,
 }
 
-#[allow(clippy::missing_errors_doc)]
+#[allow(clippy::missing_errors_doc, reason = "all: `Error` says what is wrong with the bytes")]
 impl L2pHeader {
     /// Parses the header at the start of an index of `index_len` bytes. `bytes` may be a first
     /// part of it: [`crate::Error::UnexpectedEnd`] asks for more. `first_revision` is the one that the
@@ -200,7 +200,7 @@ pub struct L2pPage {
     offsets: Box<[u64]>,
 }
 
-#[allow(clippy::missing_errors_doc)]
+#[allow(clippy::missing_errors_doc, reason = "all: `Error` says what is wrong with the bytes")]
 impl L2pPage {
     /// Parses a page from exactly its [`L2pPageInfo::size`] bytes.
     pub fn parse(bytes: &[u8], info: &L2pPageInfo) -> Result<Self> {
@@ -266,7 +266,7 @@ fn beyond(revision: Revnum, item: u64) -> Error {
 
 /// Looks an item up in a transaction's `index.l2p`: pairs of 64-bit numbers, lowest byte first,
 /// the offset plus 1 and the item index. `None` when it is not there.
-#[allow(clippy::missing_errors_doc)]
+#[allow(clippy::missing_errors_doc, reason = "all: `Error` says what is wrong with the bytes")]
 pub fn find_in_proto_index(bytes: &[u8], item: u64) -> Result<Option<u64>> {
     let (numbers, rest) = bytes.as_chunks::<8>();
     let (pairs, odd) = numbers.as_chunks::<2>();

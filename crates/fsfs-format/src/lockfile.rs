@@ -38,7 +38,7 @@ pub struct DigestFile {
     pub children: Vec<Md5>,
 }
 
-#[allow(clippy::missing_errors_doc)]
+#[allow(clippy::missing_errors_doc, reason = "all: `Error` says what is wrong with the bytes")]
 impl DigestFile {
     /// Parses the file; `path` (the file's) and `db` (the filesystem's) are for error sentences.
     ///

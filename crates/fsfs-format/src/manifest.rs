@@ -9,7 +9,7 @@ pub struct Manifest {
     offsets: Box<[u64]>,
 }
 
-#[allow(clippy::missing_errors_doc)]
+#[allow(clippy::missing_errors_doc, reason = "all: `Error` says what is wrong with the bytes")]
 impl Manifest {
     /// Parses a manifest that must hold `shard_size` numbers, ascending.
     pub fn parse(bytes: &[u8], shard_size: u64) -> Result<Self> {

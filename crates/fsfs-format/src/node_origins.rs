@@ -6,7 +6,7 @@ use crate::error::Result;
 use crate::id::{IdPart, NodeRevId};
 
 /// The entry of `node` in the file's contents.
-#[allow(clippy::missing_errors_doc)]
+#[allow(clippy::missing_errors_doc, reason = "all: `Error` says what is wrong with the bytes")]
 pub fn find(bytes: &[u8], node: IdPart) -> Result<Option<NodeRevId>> {
     let wanted = node.to_string();
     let mut entries = Reader::new(bytes, Some(END));

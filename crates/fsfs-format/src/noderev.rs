@@ -44,7 +44,7 @@ pub struct NodeRev {
     pub has_mergeinfo: bool,
 }
 
-#[allow(clippy::missing_errors_doc)]
+#[allow(clippy::missing_errors_doc, reason = "all: `Error` says what is wrong with the bytes")]
 impl NodeRev {
     /// Parses the block that `bytes` begin with; also how many bytes it took with its blank line.
     /// [`crate::Error::UnexpectedEnd`] when there is no blank line.

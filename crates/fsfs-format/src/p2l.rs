@@ -99,7 +99,7 @@ pub struct P2lHeader {
     offsets: Box<[u64]>,
 }
 
-#[allow(clippy::missing_errors_doc)]
+#[allow(clippy::missing_errors_doc, reason = "all: `Error` says what is wrong with the bytes")]
 impl P2lHeader {
     /// Parses the header at the start of an index of `index_len` bytes. `bytes` may be a first
     /// part of it: [`crate::Error::UnexpectedEnd`] asks for more. `data_len` is the footer's
@@ -202,7 +202,7 @@ pub struct P2lPage {
     entries: Box<[P2lEntry]>,
 }
 
-#[allow(clippy::missing_errors_doc)]
+#[allow(clippy::missing_errors_doc, reason = "all: `Error` says what is wrong with the bytes")]
 impl P2lPage {
     /// Parses page number `page` from the bytes that [`P2lHeader::page`] names.
     pub fn parse(bytes: &[u8], header: &P2lHeader, page: u64) -> Result<Self> {

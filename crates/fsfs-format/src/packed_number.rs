@@ -9,7 +9,7 @@ pub struct Reader<'a> {
     at: usize,
 }
 
-#[allow(clippy::missing_errors_doc)]
+#[allow(clippy::missing_errors_doc, reason = "all: `Error` says what is wrong with the bytes")]
 impl<'a> Reader<'a> {
     /// Starts at the first of `bytes`.
     #[must_use]

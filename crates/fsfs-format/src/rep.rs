@@ -81,7 +81,7 @@ pub struct Representation {
     pub uniquifier: Option<Uniquifier>,
 }
 
-#[allow(clippy::missing_errors_doc)]
+#[allow(clippy::missing_errors_doc, reason = "all: `Error` says what is wrong with the bytes")]
 impl Representation {
     /// Parses the whole value of a `text` or `props` header.
     pub fn parse(value: &[u8]) -> Result<Self> {
@@ -220,7 +220,7 @@ pub enum RepHeader {
 /// What a representation ends with, directly after its data.
 pub const ENDREP: &[u8] = b"ENDREP\n";
 
-#[allow(clippy::missing_errors_doc)]
+#[allow(clippy::missing_errors_doc, reason = "all: `Error` says what is wrong with the bytes")]
 impl RepHeader {
     /// Parses the line that `bytes` begin with; also the line's length with its newline.
     /// [`crate::limits::REP_HEADER_LEN`] bytes are always enough.

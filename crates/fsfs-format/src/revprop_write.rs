@@ -157,7 +157,7 @@ fn deflate(data: &[u8]) -> Option<Vec<u8>> {
 }
 
 #[cfg(test)]
-#[allow(clippy::single_range_in_vec_init)] // One part is a case like two.
+#[allow(clippy::single_range_in_vec_init, reason = "one part is a case like two")]
 mod tests {
     use proptest::prelude::*;
 

@@ -29,7 +29,7 @@ struct Pack {
     len: u32,
 }
 
-#[allow(clippy::missing_errors_doc)]
+#[allow(clippy::missing_errors_doc, reason = "all: `Error` says what is wrong with the bytes")]
 impl RevpropManifest {
     /// Parses the manifest of the shard that begins with revision `shard_start` (of `shard_size`
     /// revisions; revision 0 is never packed).
@@ -116,7 +116,7 @@ impl std::fmt::Debug for RevpropPack {
     }
 }
 
-#[allow(clippy::missing_errors_doc)]
+#[allow(clippy::missing_errors_doc, reason = "all: `Error` says what is wrong with the bytes")]
 impl RevpropPack {
     /// Parses a whole pack file, compressed or not.
     pub fn parse(bytes: &[u8]) -> Result<Self> {

@@ -16,7 +16,7 @@ pub struct Trailer {
     pub changes: u64,
 }
 
-#[allow(clippy::missing_errors_doc)]
+#[allow(clippy::missing_errors_doc, reason = "all: `Error` says what is wrong with the bytes")]
 impl Trailer {
     /// Parses the trailer at the end of `tail`, the last bytes of the revision (at most
     /// [`crate::limits::TRAILER_LEN`] of them are looked at).

@@ -14,7 +14,7 @@ pub struct NextIds {
     pub copy: u64,
 }
 
-#[allow(clippy::missing_errors_doc)]
+#[allow(clippy::missing_errors_doc, reason = "all: `Error` says what is wrong with the bytes")]
 impl NextIds {
     /// Parses `next-ids`.
     pub fn parse(bytes: &[u8]) -> Result<Self> {

@@ -86,7 +86,7 @@ pub(crate) fn check(cancel: &CancelToken) -> Result<()> {
     Ok(())
 }
 
-#[allow(clippy::missing_errors_doc)]
+#[allow(clippy::missing_errors_doc, reason = "all: `Error` says what its variants mean")]
 impl Filesystem {
     /// Calls `found` with every entry of the phys-to-log index of the file that holds `revision`,
     /// in the order of offsets. E160043 when the filesystem addresses items physically.

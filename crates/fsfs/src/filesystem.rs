@@ -192,7 +192,7 @@ impl std::ops::Deref for Fs {
     }
 }
 
-#[allow(clippy::missing_errors_doc)]
+#[allow(clippy::missing_errors_doc, reason = "all: `Error` says what its variants mean")]
 impl Filesystem {
     /// The same filesystem, to be kept for later: while no other opening is in use, no file of it is
     /// open for writing. It is not to be used itself, but by [`Self::opened_again`].

@@ -15,7 +15,7 @@ use crate::root::Root;
 /// The history of one path.
 pub type History = history::History<Filesystem>;
 
-#[allow(clippy::missing_errors_doc)]
+#[allow(clippy::missing_errors_doc, reason = "all: `Error` says what its variants mean")]
 impl Root {
     /// The history of `path`, starting here. Only for revisions.
     pub fn history(&self, path: &FsPath) -> Result<History> {

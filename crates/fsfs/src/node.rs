@@ -45,7 +45,7 @@ impl Filesystem {
     }
 }
 
-#[allow(clippy::missing_errors_doc)]
+#[allow(clippy::missing_errors_doc, reason = "all: `Error` says what its variants mean")]
 impl Node {
     /// The same node, read by way of another opening of its filesystem.
     #[must_use]

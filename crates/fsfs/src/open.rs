@@ -30,7 +30,7 @@ const BLOCK_SIZE: usize = 64 << 10;
 /// Blocks are not made larger than this, whatever `fsfs.conf` says.
 const MAX_BLOCK_SIZE: usize = 1 << 20;
 
-#[allow(clippy::missing_errors_doc)]
+#[allow(clippy::missing_errors_doc, reason = "all: `Error` says what its variants mean")]
 impl Filesystem {
     /// Opens `db` (the `db` folder of a repository).
     pub fn open(db: &Path, caches: &Arc<Caches>, options: &OpenOptions) -> Result<Self> {

@@ -50,7 +50,7 @@ impl Drop for RevpropsSnapshot {
 /// How many files are held open to be read soon.
 const AHEAD: usize = 64;
 
-#[allow(clippy::missing_errors_doc)]
+#[allow(clippy::missing_errors_doc, reason = "all: `Error` says what its variants mean")]
 impl Filesystem {
     /// A reader of revision properties for one request.
     #[must_use]
@@ -72,7 +72,7 @@ impl Filesystem {
     }
 }
 
-#[allow(clippy::missing_errors_doc)]
+#[allow(clippy::missing_errors_doc, reason = "all: `Error` says what its variants mean")]
 impl RevpropsSnapshot {
     /// The properties of `revision`.
     pub fn get(&mut self, revision: Revnum) -> Result<Arc<PropList>> {

@@ -55,7 +55,7 @@ pub type ReadProps<'a> = &'a dyn Fn() -> Result<Arc<PropList>>;
 /// Larger directories, in bytes of memory, are not held beyond a request: see [`Root::rest`].
 const KEEP_ENTRIES: usize = 16 << 10;
 
-#[allow(clippy::missing_errors_doc)]
+#[allow(clippy::missing_errors_doc, reason = "all: `Error` says what its variants mean")]
 impl Filesystem {
     /// The tree of a revision; E160006 when there is no such revision.
     pub fn revision_root(&self, revision: Revnum) -> Result<Root> {
@@ -68,7 +68,7 @@ impl Filesystem {
     }
 }
 
-#[allow(clippy::missing_errors_doc)]
+#[allow(clippy::missing_errors_doc, reason = "all: `Error` says what its variants mean")]
 impl Root {
     fn new(fs: &Filesystem, place: Tree, dir: Arc<NodeRev>) -> Self {
         Self { fs: fs.clone(), tree: place, dir, trail: Arc::default() }

@@ -14,7 +14,7 @@ use crate::filesystem::Filesystem;
 /// The longest file of transaction properties that is read.
 const PROPS_LEN: usize = 1 << 28;
 
-#[allow(clippy::missing_errors_doc)]
+#[allow(clippy::missing_errors_doc, reason = "all: `Error` says what its variants mean")]
 impl Filesystem {
     /// The names of all transactions, sorted. As in the reference these are all names in the
     /// folder that end with `.txn`, whether or not they are well formed.

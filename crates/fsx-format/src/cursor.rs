@@ -14,7 +14,7 @@ pub struct Cursor<'a> {
 /// The most bytes that a number takes.
 const MAX_LEN: usize = 10;
 
-#[allow(clippy::missing_errors_doc)]
+#[allow(clippy::missing_errors_doc, reason = "all: `Error` says what is wrong with the bytes")]
 impl<'a> Cursor<'a> {
     /// Starts at the first of `bytes`; `what` names the kind of item in errors.
     #[must_use]

@@ -16,7 +16,7 @@ pub const OLDEST_MINOR_VERSION: u32 = 10;
 /// The folder of the transactions.
 const TRANSACTIONS: &str = "transactions";
 
-#[allow(clippy::missing_errors_doc)]
+#[allow(clippy::missing_errors_doc, reason = "all: `Error` says what its variants mean")]
 impl Filesystem {
     /// The folder.
     #[must_use]

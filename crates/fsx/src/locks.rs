@@ -16,7 +16,7 @@ use crate::txn::Writer;
 /// What became of several paths.
 pub type LockOutcome<T> = lock_paths::LockOutcome<T, Error>;
 
-#[allow(clippy::missing_errors_doc)]
+#[allow(clippy::missing_errors_doc, reason = "all: `Error` says what its variants mean")]
 impl Filesystem {
     fn lock_files(&self) -> LockFiles<'_> {
         LockFiles { storage: &*self.0.storage, db: &self.0.db }

@@ -28,7 +28,7 @@ enum Miss {
     NotDirectory(usize),
 }
 
-#[allow(clippy::missing_errors_doc)]
+#[allow(clippy::missing_errors_doc, reason = "all: `Error` says what its variants mean")]
 impl Filesystem {
     /// The tree of a revision; E160006 when there is no such revision.
     pub fn revision_root(&self, revision: Revnum) -> Result<Root> {
@@ -43,7 +43,7 @@ impl Filesystem {
     }
 }
 
-#[allow(clippy::missing_errors_doc)]
+#[allow(clippy::missing_errors_doc, reason = "all: `Error` says what its variants mean")]
 impl Root {
     pub(crate) fn of_txn(fs: &Filesystem, name: &str, base: Revnum, dir: Arc<NodeRev>) -> Self {
         Self { fs: fs.clone(), revision: base, txn: Some(name.into()), dir }

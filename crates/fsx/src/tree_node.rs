@@ -69,7 +69,7 @@ impl Filesystem {
     }
 }
 
-#[allow(clippy::missing_errors_doc)]
+#[allow(clippy::missing_errors_doc, reason = "all: `Error` says what its variants mean")]
 impl TreeNode {
     /// The fspath by which the node was reached.
     #[must_use]

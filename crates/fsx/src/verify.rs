@@ -24,7 +24,7 @@ fn corrupt(message: String) -> Error {
     Error::Corrupt(message)
 }
 
-#[allow(clippy::missing_errors_doc)]
+#[allow(clippy::missing_errors_doc, reason = "all: `Error` says what its variants mean")]
 impl Filesystem {
     /// Checks the indexes and the checksums of all items in the files that hold revisions from `start` (0 when
     /// `None`) to `end` (the youngest). Stops at the first thing that is wrong, or when `step` fails, which is called
@@ -109,7 +109,7 @@ fn verify_node(node: &TreeNode) -> Result<()> {
     }
 }
 
-#[allow(clippy::missing_errors_doc)]
+#[allow(clippy::missing_errors_doc, reason = "all: `Error` says what its variants mean")]
 impl Root {
     /// Checks the node-revisions that this revision made: predecessor counts, mergeinfo counts, and the root's
     /// predecessor.

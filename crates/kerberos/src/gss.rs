@@ -32,7 +32,7 @@ pub struct Context {
     purpose: Use,
 }
 
-#[allow(clippy::missing_errors_doc)] // `KerberosError` says what its variants mean.
+#[allow(clippy::missing_errors_doc, reason = "`KerberosError` says what its variants mean")]
 impl Context {
     /// The client of a service of a host. Looks for no ticket before the first step.
     pub fn initiate(purpose: Use, host: &str) -> Result<Self, KerberosError> {

@@ -6,7 +6,7 @@ use crate::{KerberosError, Step, Use};
 #[derive(Debug)]
 pub enum Context {}
 
-#[allow(clippy::missing_errors_doc)] // There is one error.
+#[allow(clippy::missing_errors_doc, reason = "there is one error")]
 impl Context {
     /// Is an error.
     pub const fn initiate(_: Use, _: &str) -> Result<Self, KerberosError> {

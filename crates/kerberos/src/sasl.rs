@@ -108,7 +108,7 @@ pub struct Exchange {
     strengths: RangeInclusive<u32>,
 }
 
-#[allow(clippy::missing_errors_doc)] // `KerberosError` says what its variants mean.
+#[allow(clippy::missing_errors_doc, reason = "`KerberosError` says what its variants mean")]
 impl Exchange {
     /// A client's: also its first message. May block.
     pub fn client(

@@ -219,7 +219,7 @@ pub struct LateFailure {
 }
 
 /// Where a session is, and what the other side can do.
-#[allow(clippy::missing_errors_doc)] // All: what the connection or the repository says.
+#[allow(clippy::missing_errors_doc, reason = "all: what the connection or the repository says")]
 pub trait SessionInfo {
     /// The session's URL, canonical.
     fn url(&self) -> UrlBuf;
@@ -236,7 +236,7 @@ pub trait SessionInfo {
 }
 
 /// Revisions and their properties.
-#[allow(clippy::missing_errors_doc)] // All: what the connection or the repository says.
+#[allow(clippy::missing_errors_doc, reason = "all: what the connection or the repository says")]
 pub trait Revisions {
     /// The youngest revision.
     fn latest_revnum(&self) -> SvnResult<Revnum>;
@@ -251,7 +251,7 @@ pub trait Revisions {
 }
 
 /// Nodes of a revision: what they are, and what is in directories.
-#[allow(clippy::missing_errors_doc)] // All: what the connection or the repository says.
+#[allow(clippy::missing_errors_doc, reason = "all: what the connection or the repository says")]
 pub trait Nodes: Revisions {
     /// What kind of node there is.
     fn check_path(&self, path: &RelPath, revision: Option<Revnum>) -> SvnResult<Option<NodeKind>>;
@@ -289,7 +289,7 @@ pub trait Nodes: Revisions {
 }
 
 /// Files of a revision.
-#[allow(clippy::missing_errors_doc)] // All: what the connection or the repository says.
+#[allow(clippy::missing_errors_doc, reason = "all: what the connection or the repository says")]
 pub trait Files {
     /// A file's revision, and its properties where they are wanted.
     fn file_head(
@@ -325,7 +325,7 @@ pub trait Files {
 }
 
 /// What became of nodes.
-#[allow(clippy::missing_errors_doc)] // All: what the connection or the repository says.
+#[allow(clippy::missing_errors_doc, reason = "all: what the connection or the repository says")]
 pub trait History {
     /// Mergeinfo by path.
     fn mergeinfo(&self, request: &MergeinfoRequest<'_>) -> SvnResult<Vec<(RelPathBuf, Mergeinfo)>>;
@@ -363,7 +363,7 @@ pub trait History {
 }
 
 /// Locks of paths.
-#[allow(clippy::missing_errors_doc)] // All: what the connection or the repository says.
+#[allow(clippy::missing_errors_doc, reason = "all: what the connection or the repository says")]
 pub trait Locks {
     /// The lock of a path.
     fn get_lock(&self, path: &RelPath) -> SvnResult<Option<Lock>>;
@@ -388,7 +388,7 @@ pub trait Locks {
 }
 
 /// Requests that are answered with an edit, which drives an editor.
-#[allow(clippy::missing_errors_doc)] // All: what the connection or the repository says.
+#[allow(clippy::missing_errors_doc, reason = "all: what the connection or the repository says")]
 pub trait Edits {
     /// Begins an update, switch, status or diff, which will drive `editor`.
     fn report<'s>(
@@ -414,7 +414,7 @@ pub trait Edits {
 }
 
 /// Commits.
-#[allow(clippy::missing_errors_doc)] // All: what the connection or the repository says.
+#[allow(clippy::missing_errors_doc, reason = "all: what the connection or the repository says")]
 pub trait Commits {
     /// Begins a commit.
     fn commit<'s>(&'s self, request: &CommitRequest<'_>) -> SvnResult<Box<dyn CommitEditor + 's>>;

@@ -72,7 +72,7 @@ pub mod header {
 
 /// Takes what a dump stream holds, in the order of the stream. Every method may end the
 /// reading with an error.
-#[allow(clippy::missing_errors_doc)]
+#[allow(clippy::missing_errors_doc, reason = "all: `Error` says what its variants mean")]
 pub trait DumpVisitor {
     /// The stream's format version, first of all.
     fn format_version(&mut self, version: i64) -> SvnResult<()>;

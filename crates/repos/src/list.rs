@@ -32,7 +32,7 @@ pub struct ListEntry<'a> {
 }
 
 /// Takes the nodes of a listing.
-#[allow(clippy::missing_errors_doc)] // All: errors of the receiver.
+#[allow(clippy::missing_errors_doc, reason = "all: errors of the receiver")]
 pub trait ListReceiver {
     /// One node.
     fn entry(&mut self, entry: &ListEntry<'_>) -> SvnResult<()>;

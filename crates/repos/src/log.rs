@@ -140,7 +140,7 @@ impl<'a> LogRevision<'a> {
 }
 
 /// Takes the revisions of a log. Every `FnMut(&LogRevision)` is a receiver.
-#[allow(clippy::missing_errors_doc)] // All: errors of the receiver, which end the log.
+#[allow(clippy::missing_errors_doc, reason = "all: errors of the receiver, which end the log")]
 pub trait LogReceiver {
     /// The next entry.
     fn entry(&mut self, entry: &LogRevision<'_>) -> SvnResult<()>;

@@ -82,7 +82,10 @@ pub struct TxnEditor {
     may_have_locks: bool,
 }
 
-#[allow(clippy::missing_errors_doc)] // Special errors are described; else corruption and system errors.
+#[allow(
+    clippy::missing_errors_doc,
+    reason = "special errors are described; else corruption and system errors"
+)]
 impl TxnEditor {
     /// Begins a transaction on top of the youngest revision.
     ///

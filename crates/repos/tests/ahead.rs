@@ -1,7 +1,7 @@
 //! Deltas that were computed ahead are used when the guess was right, and do no harm when it was
 //! wrong.
 
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, reason = "a failure is a failed test")]
 
 use std::io::{BufReader, Cursor, Read};
 use std::path::Path;

@@ -1,6 +1,11 @@
 //! Random authz files, judged by us and by the reference's `svnauthz`.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::as_conversions)]
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::as_conversions,
+    reason = "a failure is a failed test"
+)]
 
 use std::process::Command;
 

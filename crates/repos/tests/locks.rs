@@ -1,7 +1,13 @@
 //! Locks on paths: tokens and expiry, many at once, several programs at once, and stopped at every
 //! single file operation.
 
-#![allow(missing_docs, clippy::unwrap_used, clippy::indexing_slicing, clippy::panic)]
+#![allow(
+    missing_docs,
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "a failure is a failed test"
+)]
 
 use crate::common;
 

@@ -2,7 +2,12 @@
 //! with contents and names lost that were not synced: the repository is what it was or what it was to
 //! become, whole, and the same command run again brings it there.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic)]
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "a failure is a failed test"
+)]
 
 use crate::common;
 

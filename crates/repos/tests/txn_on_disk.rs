@@ -1,7 +1,7 @@
 //! Transactions on disk: made by us and seen by the reference's programs, made by the reference and
 //! finished by us, and stopped at every operation.
 
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, reason = "a failure is a failed test")]
 
 use crate::common;
 

@@ -24,7 +24,10 @@ enum CopyIdOf {
     New,
 }
 
-#[allow(clippy::missing_errors_doc)]
+#[allow(
+    clippy::missing_errors_doc,
+    reason = "all: the rules that refuse a change, and errors of the tree"
+)]
 impl<E: Engine> Tree<E> {
     /// What `path` leads to.
     pub fn kind(&self, path: &FsPath) -> Result<Option<NodeKind>, E> {

@@ -18,7 +18,10 @@ pub(crate) struct Step<E: Engine> {
     pub(crate) node: Option<Dag<E>>,
 }
 
-#[allow(clippy::missing_errors_doc)]
+#[allow(
+    clippy::missing_errors_doc,
+    reason = "all: the rules that refuse a change, and errors of the tree"
+)]
 impl<E: Engine> Tree<E> {
     /// The node-revision of a node.
     pub fn noderev<'a>(&'a self, dag: &'a Dag<E>) -> Result<&'a E::Node, E> {

@@ -1,6 +1,11 @@
 //! The tables of `docs/formats/wc.md` and `shelves.md` are those of the code.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic)] // also in the helpers of tests
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "also in the helpers of tests"
+)]
 
 use sapwood_wc::db::{Access, Db, FORMAT, FORMAT_OPTIONAL_PRISTINES, Presence};
 use sapwood_wc::work_item::WorkItem;

@@ -11,9 +11,9 @@ use crate::budget;
 use crate::fault::{Fault, Result};
 use crate::highlight::Highlighter;
 use crate::layout::{self, Subject, Tab};
+use crate::links::with_field;
 use crate::reply::Reply;
 use crate::view::Found;
-use crate::links::with_field;
 use crate::{code, locks, text, times, words, wrapping};
 
 pub(crate) fn page(request: &Request<'_>, found: &Found) -> Result<Reply> {

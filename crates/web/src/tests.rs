@@ -292,7 +292,11 @@ fn all_that_is_stored_is_escaped() {
         // There is one script, and it is ours.
         let ours = "<script src=\"/r/-/style/";
         let scripts = body.matches("<script").count();
-        assert_eq!((scripts, body.matches(ours).count()), (scripts.min(1), scripts), "{page}: {body}");
+        assert_eq!(
+            (scripts, body.matches(ours).count()),
+            (scripts.min(1), scripts),
+            "{page}: {body}"
+        );
         seen += body.matches(ESCAPED).count();
     }
     assert!(seen > 8, "{seen}");

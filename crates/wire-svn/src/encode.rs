@@ -119,7 +119,7 @@ impl Encode for Vec<u8> {
 pub const LARGE_STRING: usize = 16 << 10;
 
 /// A buffer on its way to the other side.
-#[allow(clippy::missing_errors_doc)] // All: errors of sending.
+#[allow(clippy::missing_errors_doc, reason = "all: errors of sending")]
 pub trait Sink {
     /// Where to append.
     fn buffer(&mut self) -> &mut Vec<u8>;

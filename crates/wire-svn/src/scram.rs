@@ -33,7 +33,7 @@ use ScramError::{Malformed, NotProven};
 
 /// The hash function of a mechanism.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs)] // Their names say what they are.
+#[allow(missing_docs, reason = "their names say what they are")]
 pub enum Hash {
     Sha1,
     Sha256,
@@ -207,7 +207,7 @@ pub struct ScramServer {
     server_first: String,
 }
 
-#[allow(clippy::missing_errors_doc)] // `ScramError` says what its variants mean.
+#[allow(clippy::missing_errors_doc, reason = "`ScramError` says what its variants mean")]
 impl ScramServer {
     /// Begins with the client's first message. `password` looks up a user, the random bytes become
     /// our part of the nonce and the salt.

@@ -93,7 +93,7 @@ pub(super) enum Mode {
 
 /// The parsed command line.
 #[derive(Debug)]
-#[allow(clippy::struct_excessive_bools)] // They are the switches of the command line.
+#[allow(clippy::struct_excessive_bools, reason = "they are the switches of the command line")]
 pub(super) struct Options {
     pub(super) modes: Vec<Mode>,
     pub(super) help: bool,

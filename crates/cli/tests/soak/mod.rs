@@ -5,7 +5,12 @@
 //! `SAPWOOD_SEED` is the first seed, `SAPWOOD_SECONDS` how long each part goes on. What fails names its
 //! seed, with which the same is done again.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic)]
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "a failure is a failed test"
+)]
 
 mod coarse;
 mod damages;

@@ -276,7 +276,7 @@ pub struct CopySource {
 
 /// Takes comparisons. Paths are below what is compared, empty for that itself; a directory comes
 /// after what is below it.
-#[allow(clippy::missing_errors_doc)] // All: what the taker meets.
+#[allow(clippy::missing_errors_doc, reason = "all: what the taker meets")]
 pub trait Processor {
     /// A file that only the right side has.
     fn file_added(

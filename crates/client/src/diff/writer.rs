@@ -23,7 +23,7 @@ pub type ExternalDiff<'a> = &'a dyn Fn([&str; 2], [&Text; 2], &mut dyn Write) ->
 
 /// What a diff shows, and how.
 #[derive(Clone, Copy)]
-#[allow(clippy::struct_excessive_bools)] // Each is an option of the command line.
+#[allow(clippy::struct_excessive_bools, reason = "each is an option of the command line")]
 pub struct Style<'a> {
     /// What counts as a difference.
     pub options: Options,

@@ -12,7 +12,7 @@ use crate::error::{ErrorCode, SvnError};
 /// Where and why a file is not in the dialect. Lines count from 1, but section headers are not
 /// counted: the reference's numbers, which people and tests know.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[allow(missing_docs)]
+#[allow(missing_docs, reason = "each variant says what its `line` is about")]
 pub enum SyntaxError {
     /// A `[` after white space.
     #[error("line {line}: Section header must start in the first column")]

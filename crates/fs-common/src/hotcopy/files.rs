@@ -26,7 +26,7 @@ pub enum Order {
 /// Folders nest no deeper than this in a `db` folder.
 const MAX_DEPTH: u32 = 8;
 
-#[allow(clippy::missing_errors_doc)]
+#[allow(clippy::missing_errors_doc, reason = "all: `Error` says what its variants mean")]
 impl Copier<'_> {
     /// Makes a folder, unless it is there.
     pub fn make_dir(&self, path: &Path) -> Result<()> {

@@ -9,7 +9,7 @@ use sapwood_fsfs_format::layout::names;
 use super::{Copier, CopyError, Result};
 use crate::rep_cache::{self, Reach, RepCache, Schema};
 
-#[allow(clippy::missing_errors_doc)]
+#[allow(clippy::missing_errors_doc, reason = "all: `Error` says what its variants mean")]
 impl Copier<'_> {
     /// The configuration file, first of all: if it is missing, that is reported before the work. A new copy gets it
     /// at the `last`.

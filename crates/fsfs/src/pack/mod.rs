@@ -104,7 +104,7 @@ impl PackConfig {
     }
 }
 
-#[allow(clippy::missing_errors_doc)]
+#[allow(clippy::missing_errors_doc, reason = "all: `Error` says what its variants mean")]
 impl Filesystem {
     /// Packs all complete shards that are not packed yet. E200007 in formats that cannot be
     /// packed.

@@ -187,7 +187,7 @@ impl RepStats {
     }
 }
 
-#[allow(clippy::missing_errors_doc)]
+#[allow(clippy::missing_errors_doc, reason = "all: `Error` says what its variants mean")]
 impl Filesystem {
     /// Reads everything and adds it up. `progress` is called with the first revision of each
     /// shard (every thousandth in the linear layout) when it has been read.

@@ -45,7 +45,7 @@ impl TreeSource<Fsfs> for Filesystem {
     }
 }
 
-#[allow(clippy::missing_errors_doc)]
+#[allow(clippy::missing_errors_doc, reason = "all: `Error` says what its variants mean")]
 impl Txn {
     /// What `path` leads to.
     pub fn kind(&self, path: &FsPath) -> Result<Option<NodeKind>> {

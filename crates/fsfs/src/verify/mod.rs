@@ -24,7 +24,7 @@ const LINEAR: u64 = 1000;
 /// How many revisions that are not packed are one job.
 const PART: u64 = 100;
 
-#[allow(clippy::missing_errors_doc)]
+#[allow(clippy::missing_errors_doc, reason = "all: `Error` says what its variants mean")]
 impl Filesystem {
     /// Checks indexes against each other, their checksums and the items they describe, revision
     /// properties, and the rep-cache, for all files that hold revisions from `start` (0 when

@@ -14,7 +14,7 @@ use crate::dump_index::check;
 use crate::error::{Error, Result};
 use crate::filesystem::Filesystem;
 
-#[allow(clippy::missing_errors_doc)]
+#[allow(clippy::missing_errors_doc, reason = "all: `Error` says what its variants mean")]
 impl Filesystem {
     /// Checks the tree of a revision as [`crate::Root::verify`] does, and reads all that the
     /// revision brought: node-revisions, directories, properties and texts with all their

@@ -24,7 +24,7 @@ struct Frame {
     summed_up: bool,
 }
 
-#[allow(clippy::missing_errors_doc)]
+#[allow(clippy::missing_errors_doc, reason = "all: `Error` says what its variants mean")]
 impl Root {
     /// Checks the node-revisions that this revision or transaction made: no cycles, predecessor
     /// counts, mergeinfo counts, and the root's predecessor.

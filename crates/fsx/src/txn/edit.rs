@@ -10,7 +10,7 @@ use super::Txn;
 use super::source::Source;
 use crate::error::{Error, Result};
 
-#[allow(clippy::missing_errors_doc)]
+#[allow(clippy::missing_errors_doc, reason = "all: `Error` says what its variants mean")]
 impl Txn {
     /// What `path` leads to.
     pub fn kind(&self, path: &FsPath) -> Result<Option<NodeKind>> {

@@ -182,7 +182,7 @@ impl Drive<'_> {
 
     /// Compares the properties of a directory that was just opened, and prepares the walk of its
     /// entries.
-    #[allow(clippy::too_many_arguments)]
+    #[allow(clippy::too_many_arguments, reason = "each is a fact of its own about two nodes")]
     fn level(
         &mut self,
         handle: Handle,

@@ -1,6 +1,6 @@
 //! Each kind of change, by what is reported of it.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing)]
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a failure is a failed test")]
 
 use super::*;
 use crate::trees::Trees;

@@ -24,7 +24,7 @@ use crate::root::WorkingCopy;
 
 /// What happens to a node in a commit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[allow(clippy::struct_excessive_bools)] // Each is a fact of its own.
+#[allow(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub struct Changes {
     /// It is added; with `delete` too, replaced.
     pub add: bool,

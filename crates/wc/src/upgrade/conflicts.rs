@@ -161,7 +161,7 @@ fn text(skel: &Skel<'_>) -> Option<String> {
 }
 
 /// One of its versions; none when it has no root.
-#[allow(clippy::option_option)] // Malformed, or not there.
+#[allow(clippy::option_option, reason = "malformed, or not there")]
 fn read_version(skel: &Skel<'_>) -> Option<Option<Location>> {
     let [tag, root, revision, relpath, kind] = skel.list()? else { return None };
     if tag.atom()? != b"version" {

@@ -20,9 +20,9 @@ use crate::delta::is_cheap;
 use crate::fault::{Fault, Result};
 use crate::highlight::Highlighter;
 use crate::layout::{self, Subject, Tab};
+use crate::links::with_field;
 use crate::reply::Reply;
 use crate::view::{Change, Found};
-use crate::links::with_field;
 use crate::{code, file, text, times, words, wrapping};
 
 pub(crate) fn page(request: &Request<'_>) -> Result<Reply> {

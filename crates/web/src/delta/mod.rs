@@ -13,9 +13,9 @@ use sapwood_core::{FsPath, NodeKind, PropList};
 use sapwood_fs::Node;
 
 use crate::Request;
+use crate::address::Wrap;
 use crate::budget::{self, Budget};
 use crate::fault::Result;
-use crate::address::Wrap;
 use crate::{file, links, text, words, wrapping};
 use table::Table;
 
@@ -216,14 +216,8 @@ mod tests {
     }
 
     fn shown_as(old: &str, new: &str) -> String {
-        texts(
-            old.as_bytes(),
-            new.as_bytes(),
-            place("/x"),
-            Manner::default(),
-            &Budget::new(),
-        )
-        .into_string()
+        texts(old.as_bytes(), new.as_bytes(), place("/x"), Manner::default(), &Budget::new())
+            .into_string()
     }
 
     #[test]
@@ -247,22 +241,29 @@ mod tests {
         );
         let two = old.replace("10\n", "ten\nmore\n").replace("19\n", "last\n");
         let html = shown_as(&old, &two);
-        assert!(html.contains("l=15-16#L15\" rel=\"nofollow\" data-old=\"14\" data-new=\"15\" data-count=\"2\""), "{html}");
+        assert!(
+            html.contains(
+                "l=15-16#L15\" rel=\"nofollow\" data-old=\"14\" data-new=\"15\" data-count=\"2\""
+            ),
+            "{html}"
+        );
         // Lines are those that the comparison counts.
         let html = shown_as("a\rb\rc\r", "a\rb\rd\r");
         assert!(
             html.contains("<tr class=\"add\"><td class=\"n\"></td><td class=\"n\">3</td>"),
             "{html}"
         );
-        assert_eq!(shown_as("a\n", "a\n"), "<div class=\"lines\"><table class=\"delta\"></table></div>");
+        assert_eq!(
+            shown_as("a\n", "a\n"),
+            "<div class=\"lines\"><table class=\"delta\"></table></div>"
+        );
     }
 
     #[test]
     fn both_sides_beside_each_other() {
         let manner = Manner { is_split: true, ..Manner::default() };
         let split = |old: &str, new: &str| {
-            texts(old.as_bytes(), new.as_bytes(), place("/x"), manner, &Budget::new())
-                .into_string()
+            texts(old.as_bytes(), new.as_bytes(), place("/x"), manner, &Budget::new()).into_string()
         };
         let html = split("a\nlet x = 1;\nz\n", "a\nlet <y> = 1;\nmore\nz\n");
         let rows: Vec<&str> = html.split("<tr").skip(1).collect();
@@ -282,7 +283,8 @@ mod tests {
         let long: String = (0..20).map(|n| format!("line {n}\n")).collect();
         let (old, new) = (format!("/*\n{long}x */\n"), format!("/*\n{long}y */\n"));
         let shown = |path: &str, budget: &Budget| {
-            texts(old.as_bytes(), new.as_bytes(), place(path), Manner::default(), budget).into_string()
+            texts(old.as_bytes(), new.as_bytes(), place(path), Manner::default(), budget)
+                .into_string()
         };
         let html = shown("/a.c", &Budget::new());
         assert!(html.contains("<span class=\"t-c\">line 19</span>"), "{html}");
@@ -297,8 +299,7 @@ mod tests {
     fn white_space_can_be_left_out() {
         let manner = Manner { ignores_space: true, ..Manner::default() };
         let html = |old: &str, new: &str| {
-            texts(old.as_bytes(), new.as_bytes(), place("/x"), manner, &Budget::new())
-                .into_string()
+            texts(old.as_bytes(), new.as_bytes(), place("/x"), manner, &Budget::new()).into_string()
         };
         assert!(html("a b\n", "a    b\n").contains(words::ONLY_SPACE));
         let both = html("a b\nc\n", "a    b\nd\n");
@@ -313,8 +314,8 @@ mod tests {
     fn a_page_has_so_many_lines() {
         let new: String = (0..5_000).map(|n| format!("{n}\n")).collect();
         let budget = Budget::new();
-        let html = texts(b"", new.as_bytes(), place("/x"), Manner::default(), &budget)
-            .into_string();
+        let html =
+            texts(b"", new.as_bytes(), place("/x"), Manner::default(), &budget).into_string();
         assert_eq!(html.matches("<tr").count(), budget::DELTA_LINES_OF_FILE);
         assert!(html.contains(words::TOO_MANY_LINES));
         budget.take(budget::DELTA_LINES, 0);

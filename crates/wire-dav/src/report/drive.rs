@@ -27,7 +27,7 @@ const MAX_VALUE: usize = 1 << 30;
 
 /// Fetches what a report without texts ("skelta") only names. All addresses are as the server sent
 /// them.
-#[allow(clippy::missing_errors_doc)] // All: errors of the connection and of `take`.
+#[allow(clippy::missing_errors_doc, reason = "all: errors of the connection and of `take`")]
 pub trait Fetch {
     /// The properties of a node, those of its last change (`svn:entry:...`) among them.
     fn props(&mut self, address: &str) -> SvnResult<PropList>;

@@ -79,7 +79,7 @@ impl Kind {
 }
 
 /// The destination of a reply that may be long.
-#[allow(clippy::missing_errors_doc)] // All: errors of the connection.
+#[allow(clippy::missing_errors_doc, reason = "all: errors of the connection")]
 pub trait Sink {
     /// The bytes that were written and not sent yet.
     fn buffer(&mut self) -> &mut Vec<u8>;

@@ -119,7 +119,10 @@ pub struct Tuple<'a> {
     rest: List<'a>,
 }
 
-#[allow(clippy::missing_errors_doc)] // All: `Error::Malformed` when the part is missing or of another type.
+#[allow(
+    clippy::missing_errors_doc,
+    reason = "all: `Error::Malformed` when the part is missing or of another type"
+)]
 impl<'a> Tuple<'a> {
     /// Whether nothing is left.
     #[must_use]

@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 /// One editor command, borrowed from the bytes it arrived in. Tokens are the names that the other
 /// side gave to open directories and files.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[allow(missing_docs)] // The fields are those of `sapwood_delta::Editor`'s methods.
+#[allow(missing_docs, reason = "the fields are those of `sapwood_delta::Editor`'s methods")]
 pub enum EditCommand<'a> {
     TargetRev(Revnum),
     OpenRoot { base: Option<Revnum>, token: &'a [u8] },

@@ -9,7 +9,7 @@ use crate::error::Error;
 use sapwood_delta::write_svndiff;
 
 /// A [`Sink`] whose other side may answer before the edit is over.
-#[allow(clippy::missing_errors_doc)] // All: errors of the connection.
+#[allow(clippy::missing_errors_doc, reason = "all: errors of the connection")]
 pub trait EditSink: Sink {
     /// Whether the other side has sent something, though it was not its turn: it has met an error
     /// and wants the edit to end. Cheap when nothing was sent since the last call.
