@@ -18,7 +18,7 @@ pub type LockOutcome<T> = lock_paths::LockOutcome<T, Error>;
 
 #[allow(clippy::missing_errors_doc, reason = "all: `Error` says what its variants mean")]
 impl Filesystem {
-    fn lock_files(&self) -> LockFiles<'_> {
+    pub(crate) fn lock_files(&self) -> LockFiles<'_> {
         LockFiles { storage: &*self.0.storage, db: &self.0.db }
     }
 

@@ -22,7 +22,7 @@ use sapwood_fsfs_format::{
 use sapwood_store::Caches;
 use sapwood_txn_rules::ROOT;
 
-use super::deltify::{Hashes, Part};
+use super::deltify::Part;
 use super::engine::Entries;
 use super::flags::{self, now};
 use super::prepared::{PreparedRevision, WrittenNode, line};
@@ -31,6 +31,7 @@ use crate::cache_kinds::{self, DIRECTORY, NODE_REV, PROPS};
 use crate::error::{Error, Result};
 use crate::revision_store::{Like, NewRevision};
 use crate::root::Root;
+use sapwood_fs_common::hashed_text::Hashes;
 use sapwood_fs_common::rep_cache::Row;
 
 /// Bytes of caches for a revision that is read back before it becomes visible.

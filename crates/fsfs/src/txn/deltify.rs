@@ -5,10 +5,10 @@ use sapwood_core::{Cut, Exact, len64};
 use std::io::{self, Read};
 use std::sync::OnceLock;
 
-use sapwood_core::checksum::{Md5Hasher, Sha1Hasher};
 use sapwood_core::{Md5, Revnum, Sha1, SvnError};
 use sapwood_delta::svndiff::Encoder;
 use sapwood_delta::{ApplyReader, ComputedDelta, StoredDelta};
+use sapwood_fs_common::hashed_text::{HashedText, Hashes, TextRead};
 use sapwood_fsfs_format::rep::ENDREP;
 use sapwood_fsfs_format::{
     ItemType, NodeRev, NodeRevId, RepHeader, RepLocation, Representation, limits,
@@ -41,52 +41,6 @@ impl Part {
             Self::Text => node.text,
             Self::Props => node.props,
         }
-    }
-}
-
-/// Which checksums of a text are computed while it is stored.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Hashes {
-    /// Of directories, which are not shared. Such a text at hand is kept for the cache.
-    Md5,
-    Both,
-    /// None: these are they.
-    Known((Md5, Sha1)),
-}
-
-/// A text as `io::Read`, which hashes and counts what goes by.
-struct Hashing<'a> {
-    inner: &'a mut dyn Read,
-    /// Not when the checksums are known.
-    md5: Option<Md5Hasher>,
-    /// Not for directories, which are not shared.
-    sha1: Option<Sha1Hasher>,
-    len: u64,
-    /// What went by, as long as it fits a window.
-    kept: Option<Vec<u8>>,
-}
-
-impl Read for Hashing<'_> {
-    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
-        let got = self.inner.read(buf)?;
-        let too_many =
-            || io::Error::other("a reader says that it read more than there is room for");
-        let bytes = buf.get(..got).ok_or_else(too_many)?;
-        if let Some(md5) = &mut self.md5 {
-            md5.update(bytes);
-        }
-        if let Some(sha1) = &mut self.sha1 {
-            sha1.update(bytes);
-        }
-        self.len = self.len.plus(len64(got));
-        if let Some(kept) = &mut self.kept {
-            if kept.len().plus(got) <= WINDOW {
-                kept.extend_from_slice(bytes);
-            } else {
-                self.kept = None;
-            }
-        }
-        Ok(got)
     }
 }
 
@@ -214,13 +168,9 @@ impl Txn {
         let source = RepReader::new(&self.writer.fs, base);
         self.proto.append_with(|out| header(base).write(out))?;
         let start = self.proto.len();
-        let mut target = Hashing {
-            inner: text,
-            md5: (!matches!(hashes, Hashes::Known(_))).then(Md5Hasher::new),
-            sha1: matches!(hashes, Hashes::Both).then(Sha1Hasher::new),
-            len: 0,
-            kept: (self.fresh.bytes < FRESH_LEN && !matches!(hashes, Hashes::Md5)).then(Vec::new),
-        };
+        // A directory's text at hand is kept by its writer.
+        let keep = self.fresh.bytes < FRESH_LEN && !matches!(hashes, Hashes::Md5);
+        let mut target = HashedText::new(text, hashes, keep.then_some(WINDOW));
         let mut encoder = self.writer.encoder();
         let mut delta = ComputedDelta::new(source, &mut target);
         while let Some(window) = delta.next_view()? {
@@ -229,17 +179,13 @@ impl Txn {
         }
         self.proto.append_with(|out| encoder.finish(out))?;
         drop(delta);
-        let (md5, sha1) = match (hashes, target.md5) {
-            (Hashes::Known((md5, sha1)), _) => (md5, Some(sha1)),
-            (_, Some(md5)) => (md5.finish(), target.sha1.map(Sha1Hasher::finish)),
-            (_, None) => (Md5::of(b""), None),
-        };
-        self.open_text = target.kept.take().filter(|_| target.len > 0);
+        let TextRead { len, md5, sha1, text } = target.finish();
+        self.open_text = text.filter(|_| len > 0);
         self.open_base = base;
         Ok(Representation {
             location: RepLocation::ProtoRev { item: 0 },
             size: self.proto.len().minus(start),
-            expanded_size: target.len,
+            expanded_size: len,
             md5,
             sha1,
             uniquifier: None,

@@ -1,29 +1,22 @@
 //! Locks on paths that a commit changes: the committer must hold them.
 
 use sapwood_core::FsPath;
-use sapwood_core::{Depth, ErrorCode, Lock};
-use sapwood_fsfs_format::ChangeKind;
+use sapwood_fs_common::LockAccess;
 
 use super::Txn;
-use crate::error::{Error, Result};
+use crate::error::Result;
 
 impl Txn {
     /// Names the user that commits, and the lock tokens that are shown. Without this a transaction that changes
     /// a locked path cannot be committed.
     pub fn set_access(&mut self, user: impl Into<String>, tokens: Vec<String>) {
-        self.access = Some((user.into(), tokens));
+        self.access = Some(LockAccess::new(user, tokens));
     }
 
-    /// Checks the locks on everything that the transaction changes: on a path itself, and for
-    /// additions, deletions and replacements on everything below.
+    /// Checks the locks on everything that the transaction changes.
     pub(super) fn check_locks(&self) -> Result<()> {
-        if !self.writer.fs.may_have_locks()? {
-            return Ok(());
-        }
-        for (path, change) in self.tree.changes.iter() {
-            self.check_locks_at(path, change.kind != ChangeKind::Modify)?;
-        }
-        Ok(())
+        let changes = self.tree.changes.iter().map(|(path, change)| (path, change.kind));
+        Ok(self.writer.fs.lock_files().check_changes(self.access.as_ref(), changes)?)
     }
 
     /// Checks the locks on a path, and with `below` on everything below it: a caller that checks before
@@ -32,34 +25,6 @@ impl Txn {
     /// # Errors
     /// E160034, E160039 or E160037 when a lock is in the way; corruption and system errors.
     pub fn check_locks_at(&self, path: &FsPath, below: bool) -> Result<()> {
-        let fs = &self.writer.fs;
-        if below {
-            fs.locks(path, Depth::Infinity)?.iter().try_for_each(|lock| self.check_lock(lock))
-        } else {
-            fs.lock(path)?.map_or(Ok(()), |lock| self.check_lock(&lock))
-        }
-    }
-
-    fn check_lock(&self, lock: &Lock) -> Result<()> {
-        let path = &lock.path;
-        let (code, message) = match &self.access {
-            None => (
-                ErrorCode::FS_NO_USER,
-                format!("Cannot verify lock on path '{path}'; no username available"),
-            ),
-            Some((user, _)) if *user != lock.owner => (
-                ErrorCode::FS_LOCK_OWNER_MISMATCH,
-                format!(
-                    "User '{user}' does not own lock on path '{path}' (currently locked by '{}')",
-                    lock.owner
-                ),
-            ),
-            Some((_, tokens)) if !tokens.contains(&lock.token) => (
-                ErrorCode::FS_BAD_LOCK_TOKEN,
-                format!("Cannot verify lock on path '{path}'; no matching lock-token available"),
-            ),
-            Some(_) => return Ok(()),
-        };
-        Err(Error::new(code, message))
+        Ok(self.writer.fs.lock_files().check(self.access.as_ref(), path, below)?)
     }
 }

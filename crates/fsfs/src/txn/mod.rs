@@ -33,6 +33,7 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 use sapwood_core::{Md5, PropList, Revnum, Sha1};
+use sapwood_fs_common::LockAccess;
 use sapwood_fsfs_format::since;
 use sapwood_fsfs_format::{Representation, Uniquifier};
 
@@ -92,7 +93,7 @@ pub struct Txn {
     /// Keep the `svn:date` in `props` instead of setting it on commit.
     keep_date: bool,
     /// The user that commits, and the lock tokens that are shown.
-    access: Option<(String, Vec<String>)>,
+    access: Option<LockAccess>,
     proto: ProtoRev,
     /// Representations that this transaction made or shares, by the SHA-1 of their texts.
     shared: HashMap<Sha1, Representation>,

@@ -6,17 +6,16 @@
 
 use sapwood_core::{Cut, Exact, len64};
 use std::fmt;
-use std::io::{self, Cursor, Read};
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use sapwood_core::Revnum;
+use sapwood_fs_common::StoredRange;
 use sapwood_fsfs_format::fnv::Fnv1a32x4;
 use sapwood_fsfs_format::index_write::{ItemOffsets, write_indexes};
 use sapwood_fsfs_format::{ItemType, P2lEntry};
 
 use crate::error::{Error, Result, part};
-use sapwood_store::StoredFile;
 use sapwood_store::write::{NewFile, WriteStorage};
 
 /// Bytes of a prototype that are kept in memory at most.
@@ -263,15 +262,15 @@ impl ProtoRev {
     }
 
     /// The `len` bytes from `offset` on as a stream, which stays good while more is appended.
-    pub(super) fn reader(&mut self, offset: u64, len: u64) -> Result<ProtoReader> {
+    pub(super) fn reader(&mut self, offset: u64, len: u64) -> Result<StoredRange> {
         if offset < self.in_file {
             self.spill()?;
             let fail = |e| Error::io(e, "Can't read file", &self.path);
             let file = self.storage.open(&self.path).map_err(fail)?;
-            return Ok(ProtoReader { file: Some((file, offset, len)), bytes: Cursor::default() });
+            return Ok(StoredRange::of_file(file, offset, len));
         }
         let bytes = self.read_at(offset, sapwood_core::exact::clamped(len))?;
-        Ok(ProtoReader { file: None, bytes: Cursor::new(bytes) })
+        Ok(StoredRange::of_bytes(bytes))
     }
 
     /// Appends the indexes of a finished revision.
@@ -366,36 +365,6 @@ impl ProtoRev {
             // A prototype that cannot be removed is of no harm.
             let _ = self.storage.remove_file(&self.path);
         }
-    }
-}
-
-/// Bytes that are read from a prototype's file at once.
-const READ_AT_ONCE: usize = 64 << 10;
-
-/// A part of a prototype.
-#[derive(Debug)]
-pub(super) struct ProtoReader {
-    /// What is still in the file: where, and how many bytes.
-    file: Option<(Arc<dyn StoredFile>, u64, u64)>,
-    bytes: Cursor<Vec<u8>>,
-}
-
-impl Read for ProtoReader {
-    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
-        let got = self.bytes.read(buf)?;
-        if got > 0 || buf.is_empty() {
-            return Ok(got);
-        }
-        let Some((file, offset, left)) = &mut self.file else { return Ok(0) };
-        let mut bytes = std::mem::take(self.bytes.get_mut());
-        bytes.resize(READ_AT_ONCE.min(sapwood_core::exact::clamped(*left)), 0);
-        let got = file.read_at(&mut bytes, *offset)?;
-        bytes.truncate(got);
-        let got = len64(got);
-        *offset = offset.plus(got);
-        *left = left.minus(got);
-        self.bytes = Cursor::new(bytes);
-        self.bytes.read(buf)
     }
 }
 

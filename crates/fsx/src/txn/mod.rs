@@ -31,6 +31,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use sapwood_core::{PropList, Revnum, Sha1};
+use sapwood_fs_common::LockAccess;
 use sapwood_fs_common::rep_cache::Row;
 use sapwood_fsx_format::Representation;
 use sapwood_fsx_format::layout::Layout;
@@ -81,7 +82,7 @@ pub struct Txn {
     /// Keep the `svn:date` in `props` instead of setting it on commit.
     keep_date: bool,
     /// The user that commits, and the lock tokens that are shown.
-    access: Option<(String, Vec<String>)>,
+    access: Option<LockAccess>,
     proto: ProtoRev,
     /// Representations that this transaction made or shares, by the SHA-1 of their texts.
     shared: HashMap<Sha1, Representation>,
@@ -167,12 +168,6 @@ impl Txn {
     /// time of the commit.
     pub const fn keep_date(&mut self, keep: bool) {
         self.keep_date = keep;
-    }
-
-    /// Names the user that commits, and the lock tokens that are shown. Without this a transaction that changes
-    /// a locked path cannot be committed.
-    pub fn set_access(&mut self, user: impl Into<String>, tokens: Vec<String>) {
-        self.access = Some((user.into(), tokens));
     }
 }
 

@@ -3,15 +3,15 @@
 //! One item is open at a time. What was ended stays where it is, so that it can be read back.
 
 use std::fmt;
-use std::io::{self, Cursor, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use sapwood_core::exact::clamped;
 use sapwood_core::{Cut, Exact, Revnum, len64};
+use sapwood_fs_common::StoredRange;
 use sapwood_fsfs_format::fnv::Fnv1a32x4;
 use sapwood_fsx_format::p2l::ItemType;
-use sapwood_store::{NewFile, StoredFile, WriteStorage};
+use sapwood_store::{NewFile, WriteStorage};
 
 use super::index::RevisionIndex;
 use crate::config::WriteConfig;
@@ -167,15 +167,15 @@ impl ProtoRev {
     }
 
     /// The `len` bytes from `offset` on as a stream, which stays good while more is appended.
-    pub(super) fn reader(&mut self, offset: u64, len: u64) -> Result<ProtoReader> {
+    pub(super) fn reader(&mut self, offset: u64, len: u64) -> Result<StoredRange> {
         if offset < self.in_file {
             self.spill()?;
             let fail = |error| Error::io("Can't read file", &self.path, error);
             let file = self.storage.open(&self.path).map_err(fail)?;
-            return Ok(ProtoReader { file: Some((file, offset, len)), bytes: Cursor::default() });
+            return Ok(StoredRange::of_file(file, offset, len));
         }
         let bytes = self.read_at(offset, clamped(len))?;
-        Ok(ProtoReader { file: None, bytes: Cursor::new(bytes) })
+        Ok(StoredRange::of_bytes(bytes))
     }
 
     /// Ends the prototype: indexes and footer are appended, and everything is in its file, which is returned, not durable.
@@ -232,37 +232,10 @@ impl Drop for ProtoRev {
     }
 }
 
-/// Bytes that are read from a prototype's file at once.
-const READ_AT_ONCE: usize = 64 << 10;
-
-/// A part of a prototype.
-#[derive(Debug)]
-pub(super) struct ProtoReader {
-    /// What is still in the file: where, and how many bytes.
-    file: Option<(Arc<dyn StoredFile>, u64, u64)>,
-    bytes: Cursor<Vec<u8>>,
-}
-
-impl Read for ProtoReader {
-    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
-        let got = self.bytes.read(buf)?;
-        if got > 0 || buf.is_empty() {
-            return Ok(got);
-        }
-        let Some((file, offset, left)) = &mut self.file else { return Ok(0) };
-        let mut bytes = std::mem::take(self.bytes.get_mut());
-        bytes.resize(READ_AT_ONCE.min(clamped(*left)), 0);
-        let got = file.read_at(&mut bytes, *offset)?;
-        bytes.truncate(got);
-        *offset = offset.plus(len64(got));
-        *left = left.minus(len64(got));
-        self.bytes = Cursor::new(bytes);
-        self.bytes.read(buf)
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use std::io::Read as _;
+
     use super::*;
     use sapwood_store::LocalStorage;
 

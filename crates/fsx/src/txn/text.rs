@@ -5,10 +5,10 @@
 
 use std::io::{self, Read};
 
-use sapwood_core::checksum::{Md5Hasher, Sha1Hasher};
 use sapwood_core::{Exact, Md5, Revnum, Sha1, len64};
 use sapwood_delta::svndiff::Encoder;
 use sapwood_delta::{ApplyReader, ComputedDelta, StoredDelta, Version};
+use sapwood_fs_common::hashed_text::{HashedText, Hashes, TextRead};
 use sapwood_fsx_format::p2l::ItemType;
 use sapwood_fsx_format::{ChangeSet, Id, NodeRev, RepHeader, Representation, rep};
 
@@ -82,39 +82,6 @@ impl Part {
     }
 }
 
-/// A text as `io::Read`, which hashes and counts what goes by.
-struct Hashing<'a> {
-    inner: &'a mut dyn Read,
-    /// Not when the checksums are known.
-    md5: Option<Md5Hasher>,
-    /// Not for directories either, which are not shared.
-    sha1: Option<Sha1Hasher>,
-    len: u64,
-    /// The text, while it is not longer than [`KEPT_TEXT`].
-    kept: Option<Vec<u8>>,
-}
-
-impl Read for Hashing<'_> {
-    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
-        let got = self.inner.read(buf)?;
-        let too_many =
-            || io::Error::other("a reader says that it read more than there is room for");
-        let bytes = buf.get(..got).ok_or_else(too_many)?;
-        if let Some(md5) = &mut self.md5 {
-            md5.update(bytes);
-        }
-        if let Some(sha1) = &mut self.sha1 {
-            sha1.update(bytes);
-        }
-        self.len = self.len.plus(len64(got));
-        match &mut self.kept {
-            Some(kept) if kept.len().plus(got) <= KEPT_TEXT => kept.extend_from_slice(bytes),
-            kept => *kept = None,
-        }
-        Ok(got)
-    }
-}
-
 impl Txn {
     /// Writes the contents of a file of the transaction to the prototype, or finds them there or in the repository.
     pub(super) fn write_text(
@@ -180,14 +147,12 @@ impl Txn {
         let header = header(base)?;
         self.proto.append(header.to_string().as_bytes())?;
         let start = self.proto.len();
-        let hashed = known.is_none();
-        let mut target = Hashing {
-            inner: text,
-            md5: hashed.then(Md5Hasher::new),
-            sha1: (hashed && with_sha1).then(Sha1Hasher::new),
-            len: 0,
-            kept: Some(Vec::new()),
+        let hashes = match known {
+            Some(known) => Hashes::Known(known),
+            None if with_sha1 => Hashes::Both,
+            None => Hashes::Md5,
         };
+        let mut target = HashedText::new(text, hashes, Some(KEPT_TEXT));
         let mut encoder = Encoder::new(Version::V1, self.writer.config.compression_level);
         let mut delta = ComputedDelta::new(source, &mut target);
         while let Some(window) = delta.next_view()? {
@@ -196,19 +161,15 @@ impl Txn {
         }
         self.proto.append_with(|out| encoder.finish(out))?;
         drop(delta);
-        let (md5, sha1) = match (known, target.md5) {
-            (Some((md5, sha1)), _) => (md5, Some(sha1)),
-            (None, Some(md5)) => (md5.finish(), target.sha1.map(Sha1Hasher::finish)),
-            (None, None) => return Err(Error::internal("a text without its checksum")),
-        };
+        let TextRead { len, md5, sha1, text } = target.finish();
         let rep = Representation {
             id: self.tree.txn().id(0),
             size: self.proto.len().minus(start),
-            expanded_size: target.len,
+            expanded_size: len,
             md5,
             sha1,
         };
-        Ok((rep, target.kept))
+        Ok((rep, text))
     }
 
     /// Keeps the short texts of the new revision, for those that are deltas to them.
