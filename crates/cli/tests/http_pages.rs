@@ -360,7 +360,10 @@ fn clients_and_folders_have_their_addresses() {
     // So is the script, which has a tag; what is stored is no script of a page.
     let script = page.split("<script src=\"").nth(1).unwrap().split('"').next().unwrap();
     let reply = served.get(script, BOB);
-    assert!(reply.contains("immutable") && reply.contains("content-type: text/javascript"), "{reply}");
+    assert!(
+        reply.contains("immutable") && reply.contains("content-type: text/javascript"),
+        "{reply}"
+    );
     let known = reply.split("etag: ").nth(1).unwrap().lines().next().unwrap();
     let reply = served.get(script, &format!("{BOB}If-None-Match: {known}\r\n"));
     assert!(status(&reply) == 304 && reply.contains("immutable") && !reply.contains("use strict"));

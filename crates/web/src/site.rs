@@ -60,7 +60,18 @@ impl Visitor {
 
 /// A page of the server.
 pub(crate) fn page(status: u16, title: &str, visitor: &Visitor, body: &Markup) -> Reply {
-    let page = Reply::page(html! {
+    let page = Reply::page(document(title, visitor, body, None));
+    Reply { status, ..page.with("cache-control", "no-store") }
+}
+
+/// A page with our script.
+pub(crate) fn page_with_script(title: &str, visitor: &Visitor, body: &Markup) -> Reply {
+    let script = format!("{STYLE}{}", style::script_name());
+    Reply::page(document(title, visitor, body, Some(&script))).with_script()
+}
+
+fn document(title: &str, visitor: &Visitor, body: &Markup, script: Option<&str>) -> Markup {
+    html! {
         (DOCTYPE)
         html lang=(words::LANGUAGE) {
             head {
@@ -71,6 +82,7 @@ pub(crate) fn page(status: u16, title: &str, visitor: &Visitor, body: &Markup) -
                 title { (title) " · " (words::MADE_BY) }
                 link rel="stylesheet" href={ (STYLE) (style::name()) };
                 link rel="icon" type="image/svg+xml" href=(icon());
+                @if let Some(script) = script { script src=(script) defer data-words=(words::of_script()) {} }
             }
             body {
                 a.skip href="#main" { (words::SKIP) }
@@ -79,8 +91,7 @@ pub(crate) fn page(status: u16, title: &str, visitor: &Visitor, body: &Markup) -
                 footer { span { (words::MADE_BY) } }
             }
         }
-    });
-    Reply { status, ..page.with("cache-control", "no-store") }
+    }
 }
 
 /// A page that only says something. `again` is a link to sign in.

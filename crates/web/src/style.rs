@@ -93,7 +93,15 @@ mod tests {
     #[test]
     fn the_script_is_small_and_makes_no_markup() {
         assert!(SCRIPT.len() < 20 << 10, "{}", SCRIPT.len());
-        let makers = ["innerHTML", "outerHTML", "insertAdjacent", "document.write", "DOMParser", "eval(", "Function("];
+        let makers = [
+            "innerHTML",
+            "outerHTML",
+            "insertAdjacent",
+            "document.write",
+            "DOMParser",
+            "eval(",
+            "Function(",
+        ];
         for maker in makers.into_iter().chain(["javascript:", "setTimeout", "http:"]) {
             assert!(!SCRIPT.contains(maker), "{maker}");
         }

@@ -3,19 +3,21 @@
 mod colours;
 mod lines;
 mod marks;
+mod mergeinfo;
 mod table;
 pub(crate) mod values;
 
 use maud::{Markup, html};
 use sapwood_core::exact::{Cut as _, Exact as _};
-use sapwood_core::props::{is_binary_mime_type, names};
+use sapwood_core::props::names;
 use sapwood_core::{FsPath, NodeKind, PropList};
 use sapwood_fs::Node;
 
 use crate::Request;
+use crate::address::Wrap;
 use crate::budget::{self, Budget};
 use crate::fault::Result;
-use crate::address::Wrap;
+use crate::links::Links;
 use crate::{file, links, text, words, wrapping};
 use table::Table;
 
@@ -31,15 +33,15 @@ impl Texts {
         let mut texts = [Vec::new(), Vec::new()];
         for (node, text) in [old, new].into_iter().zip(&mut texts) {
             let Some(node) = node.filter(|node| node.kind() == NodeKind::File) else { continue };
-            if node.props()?.get(names::MIME_TYPE).is_some_and(is_binary_mime_type) {
+            if file::is_other(node)? {
                 return Ok(Self::Not(words::BINARY_DELTA));
             }
             if node.length()? > budget::TEXT {
                 return Ok(Self::Not(words::TOO_LARGE));
             }
-            *text = file::whole(node)?;
-            if text::is_binary(text) {
-                return Ok(Self::Not(words::BINARY_DELTA));
+            match file::text_of(node)? {
+                Some(found) => *text = found,
+                None => return Ok(Self::Not(words::BINARY_DELTA)),
             }
         }
         let [old, new] = texts;
@@ -162,6 +164,9 @@ pub(crate) fn files(
 ) -> Result<Markup> {
     Ok(match Texts::of(old, new)? {
         Texts::Not(words) => html! { p.note { (words) } },
+        Texts::Both(before, after) if before == after && old.is_some() && new.is_some() => {
+            html! { p.note { (words::ONLY_ENCODING) } }
+        }
         Texts::Both(old, new) => texts(&old, &new, place, manner, budget),
     })
 }
@@ -182,25 +187,45 @@ fn texts(old: &[u8], new: &[u8], place: Place<'_>, manner: Manner, budget: &Budg
 }
 
 /// The differences of two lists of properties; empty where there are none.
-pub(crate) fn properties(old: &PropList, new: &PropList) -> Markup {
+pub(crate) fn properties(links: &Links, old: &PropList, new: &PropList) -> Markup {
     let changes = old.diff_to(new);
     if changes.is_empty() {
         return html! {};
     }
     let value = |value: Option<&[u8]>| {
         html! {
-            td { @match value {
+            @match value {
                 Some(value) => pre { (file::value_text(value)) },
                 None => span.dim { (words::NOT_SET) },
-            } }
+            }
         }
+    };
+    let merges = |name: &str, after: Option<&[u8]>| {
+        let is_mergeinfo = name == names::MERGEINFO;
+        if is_mergeinfo { mergeinfo::said(links, old.get(name), after) } else { None }
     };
     html! {
         table.propdelta {
             thead { tr { th { (words::PROPERTY) } th { (words::BEFORE) } th { (words::AFTER) } } }
             tbody {
                 @for (name, after) in changes.iter().take(budget::PROPERTIES) {
-                    tr { th { bdi { (text::shown(name)) } } (value(old.get(name))) (value(after.as_deref())) }
+                    tr {
+                        th { bdi { (text::shown(name)) } }
+                        @match merges(name, after.as_deref()) {
+                            Some(said) => td colspan="2" {
+                                (said)
+                                details {
+                                    summary { (words::AS_STORED) }
+                                    p.dim { (words::BEFORE) } (value(old.get(name)))
+                                    p.dim { (words::AFTER) } (value(after.as_deref()))
+                                }
+                            },
+                            None => {
+                                td { (value(old.get(name))) }
+                                td { (value(after.as_deref())) }
+                            },
+                        }
+                    }
                 }
             }
         }
@@ -216,14 +241,8 @@ mod tests {
     }
 
     fn shown_as(old: &str, new: &str) -> String {
-        texts(
-            old.as_bytes(),
-            new.as_bytes(),
-            place("/x"),
-            Manner::default(),
-            &Budget::new(),
-        )
-        .into_string()
+        texts(old.as_bytes(), new.as_bytes(), place("/x"), Manner::default(), &Budget::new())
+            .into_string()
     }
 
     #[test]
@@ -247,22 +266,29 @@ mod tests {
         );
         let two = old.replace("10\n", "ten\nmore\n").replace("19\n", "last\n");
         let html = shown_as(&old, &two);
-        assert!(html.contains("l=15-16#L15\" rel=\"nofollow\" data-old=\"14\" data-new=\"15\" data-count=\"2\""), "{html}");
+        assert!(
+            html.contains(
+                "l=15-16#L15\" rel=\"nofollow\" data-old=\"14\" data-new=\"15\" data-count=\"2\""
+            ),
+            "{html}"
+        );
         // Lines are those that the comparison counts.
         let html = shown_as("a\rb\rc\r", "a\rb\rd\r");
         assert!(
             html.contains("<tr class=\"add\"><td class=\"n\"></td><td class=\"n\">3</td>"),
             "{html}"
         );
-        assert_eq!(shown_as("a\n", "a\n"), "<div class=\"lines\"><table class=\"delta\"></table></div>");
+        assert_eq!(
+            shown_as("a\n", "a\n"),
+            "<div class=\"lines\"><table class=\"delta\"></table></div>"
+        );
     }
 
     #[test]
     fn both_sides_beside_each_other() {
         let manner = Manner { is_split: true, ..Manner::default() };
         let split = |old: &str, new: &str| {
-            texts(old.as_bytes(), new.as_bytes(), place("/x"), manner, &Budget::new())
-                .into_string()
+            texts(old.as_bytes(), new.as_bytes(), place("/x"), manner, &Budget::new()).into_string()
         };
         let html = split("a\nlet x = 1;\nz\n", "a\nlet <y> = 1;\nmore\nz\n");
         let rows: Vec<&str> = html.split("<tr").skip(1).collect();
@@ -282,7 +308,8 @@ mod tests {
         let long: String = (0..20).map(|n| format!("line {n}\n")).collect();
         let (old, new) = (format!("/*\n{long}x */\n"), format!("/*\n{long}y */\n"));
         let shown = |path: &str, budget: &Budget| {
-            texts(old.as_bytes(), new.as_bytes(), place(path), Manner::default(), budget).into_string()
+            texts(old.as_bytes(), new.as_bytes(), place(path), Manner::default(), budget)
+                .into_string()
         };
         let html = shown("/a.c", &Budget::new());
         assert!(html.contains("<span class=\"t-c\">line 19</span>"), "{html}");
@@ -297,8 +324,7 @@ mod tests {
     fn white_space_can_be_left_out() {
         let manner = Manner { ignores_space: true, ..Manner::default() };
         let html = |old: &str, new: &str| {
-            texts(old.as_bytes(), new.as_bytes(), place("/x"), manner, &Budget::new())
-                .into_string()
+            texts(old.as_bytes(), new.as_bytes(), place("/x"), manner, &Budget::new()).into_string()
         };
         assert!(html("a b\n", "a    b\n").contains(words::ONLY_SPACE));
         let both = html("a b\nc\n", "a    b\nd\n");
@@ -313,8 +339,8 @@ mod tests {
     fn a_page_has_so_many_lines() {
         let new: String = (0..5_000).map(|n| format!("{n}\n")).collect();
         let budget = Budget::new();
-        let html = texts(b"", new.as_bytes(), place("/x"), Manner::default(), &budget)
-            .into_string();
+        let html =
+            texts(b"", new.as_bytes(), place("/x"), Manner::default(), &budget).into_string();
         assert_eq!(html.matches("<tr").count(), budget::DELTA_LINES_OF_FILE);
         assert!(html.contains(words::TOO_MANY_LINES));
         budget.take(budget::DELTA_LINES, 0);

@@ -44,7 +44,10 @@ fn the_script_has_a_tag() {
     assert_eq!(place.with(&Everything, "/style/x.js", crate::tag).unwrap(), None);
     assert!(matches!(place.ask(&Everything, "/style/x.js"), Err(Fault::Missing)));
     let same = place.ask(&Everything, &format!("/style/{name}")).unwrap().emptied();
-    assert!((same.status, &*same.body) == (304, "") && header(&same, "cache-control").contains("immutable"));
+    assert!(
+        (same.status, &*same.body) == (304, "")
+            && header(&same, "cache-control").contains("immutable")
+    );
 }
 
 /// What is copied is the path and revision of the page, and a link that shows the same later.
@@ -55,7 +58,10 @@ fn pages_say_what_can_be_copied() {
         let body = place.body(&Everything, page);
         assert!(body.contains(said), "{page}: {body}");
     };
-    says("/tree/trunk/code.c", "data-path=\"/trunk/code.c\" data-revision=\"3\" data-link=\"/r/-/tree/trunk/code.c?p=3\"");
+    says(
+        "/tree/trunk/code.c",
+        "data-path=\"/trunk/code.c\" data-revision=\"3\" data-link=\"/r/-/tree/trunk/code.c?p=3\"",
+    );
     says("/blame/trunk/code.c?p=2", "data-link=\"/r/-/blame/trunk/code.c?p=2\"");
     says("/rev/2", "data-link=\"/r/-/rev/2\"");
     says("/locks/", "data-path=\"/\" data-revision=\"3\">");
@@ -71,17 +77,31 @@ fn long_lines_are_wrapped_or_not_by_a_link() {
     place.commit("long", |txn| file(txn, "/long", &long));
     let switch = |page: &str, other: &str, word: &str| {
         let body = place.body(&Everything, page);
-        let link = format!("href=\"/r/-{}\" rel=\"nofollow\" data-wrap", other.replace('&', "&amp;"));
+        let link =
+            format!("href=\"/r/-{}\" rel=\"nofollow\" data-wrap", other.replace('&', "&amp;"));
         assert!(body.contains(&link) && body.contains(word), "{page}: {body}");
-        assert_eq!(body.contains("class=\"lines unwrapped\" tabindex=\"0\""), page.contains("wrap=0"), "{page}");
+        assert_eq!(
+            body.contains("class=\"lines unwrapped\" tabindex=\"0\""),
+            page.contains("wrap=0"),
+            "{page}"
+        );
         body
     };
-    for page in ["/tree/trunk/code.c?p=2", "/tree/long?l=1-2", "/rev/2?view=split&w=1", "/blame/trunk/code.c?p=2&g=1"] {
+    for page in [
+        "/tree/trunk/code.c?p=2",
+        "/tree/long?l=1-2",
+        "/rev/2?view=split&w=1",
+        "/blame/trunk/code.c?p=2&g=1",
+    ] {
         switch(page, &format!("{page}&wrap=0"), words::UNWRAPPED);
         switch(&format!("{page}&wrap=0"), page, words::WRAPPED);
     }
     let next = switch("/tree/long?page=2001&wrap=0", "/tree/long?page=2001", words::WRAPPED);
-    assert!(next.contains("/tree/long?page=4001&amp;wrap=0") && next.contains("/tree/long?page=1&amp;wrap=0"), "{next}");
+    assert!(
+        next.contains("/tree/long?page=4001&amp;wrap=0")
+            && next.contains("/tree/long?page=1&amp;wrap=0"),
+        "{next}"
+    );
     let compared = place.body(&Everything, "/compare/trunk?from=1&wrap=0");
     assert!(compared.contains("name=\"wrap\" value=\"0\""), "{compared}");
 }
