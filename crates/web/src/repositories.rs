@@ -105,16 +105,22 @@ impl RepositoryList {
     /// The page. `now`: seconds since 1970.
     #[must_use]
     pub fn page(&self, visitor: &Visitor, now: i64) -> Reply {
+        let rel = if self.is_index() { "next" } else { "nofollow next" };
         let body = html! {
             @if self.is_long() { (self.form()) }
             @if self.rows.is_empty() { p.note { (words::NOTHING_FOUND) } }
             @else { (self.table(now)) }
             nav.pages {
                 @if self.query.after.is_some() { a rel="nofollow" href=(self.query.at(None)) { (words::FIRST_PAGE) } }
-                @if let Some(next) = self.next() { a rel="nofollow next" href=(self.query.at(Some(next))) { (words::NEXT_PAGE) } }
+                @if let Some(next) = self.next() { a rel=(rel) href=(self.query.at(Some(next))) { (words::NEXT_PAGE) } }
             }
         };
-        site::page_with_script(&self.title, visitor, &body)
+        site::page_with_script(&self.title, visitor, &body, self.is_index())
+    }
+
+    /// Whether crawlers may find it: of what may be asked for there is no end.
+    fn is_index(&self) -> bool {
+        self.query.words.is_empty()
     }
 
     /// Whether one would search in it.

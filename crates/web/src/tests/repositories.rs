@@ -25,7 +25,7 @@ fn lists_have_the_last_change_and_escape() {
         page.contains("<a href=\"b/!svn/-/rev/3\" rel=\"nofollow\">r3</a>") && page.contains("ada"),
         "{page}"
     );
-    assert!(page.contains(words::NOT_READABLE), "{page}");
+    assert!(page.contains(words::NOT_READABLE) && page.contains("noindex,nofollow"), "{page}");
     // The next page has the same words, and begins behind the last name.
     let next = format!("href=\"?q=%22%3E%3Cimg%3E&amp;after={}\"", crate::links::field(HOSTILE));
     assert!(page.contains(&next) && page.contains("href=\"?q=%22%3E%3Cimg%3E\""), "{page}");
@@ -43,6 +43,7 @@ fn lists_have_the_last_change_and_escape() {
     let values: Value = serde_json::from_str(&whole.values().body).unwrap();
     assert!(values["next"].is_null());
     let page = whole.page(&Visitor::default(), 0).body;
+    assert!(!page.contains("noindex"), "crawlers go on from it: {page}");
     assert!(!page.contains("role=\"search\"") && !page.contains(words::NEXT_PAGE), "{page}");
 }
 
