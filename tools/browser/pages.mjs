@@ -28,6 +28,40 @@ const url = `http://127.0.0.1:${port}`;
 const top = `${url}/svn/odd`;
 const long = `${url}/svn/long`;
 
+/** A second of silence, as a file. */
+const silence = () => {
+  const rate = 8000;
+  const head = Buffer.alloc(44);
+  head.write('RIFF', 0);
+  head.writeUInt32LE(36 + rate, 4);
+  head.write('WAVEfmt ', 8);
+  head.writeUInt32LE(16, 16);
+  head.writeUInt16LE(1, 20);
+  head.writeUInt16LE(1, 22);
+  head.writeUInt32LE(rate, 24);
+  head.writeUInt32LE(rate, 28);
+  head.writeUInt16LE(1, 32);
+  head.writeUInt16LE(8, 34);
+  head.write('data', 36);
+  head.writeUInt32LE(rate, 40);
+  return Buffer.concat([head, Buffer.alloc(rate, 128)]);
+};
+
+/** A paper of one page. */
+const paper = () => {
+  const parts = ['<< /Type /Catalog /Pages 2 0 R >>', '<< /Type /Pages /Kids [3 0 R] /Count 1 >>',
+    '<< /Type /Page /Parent 2 0 R /MediaBox [0 0 300 200] /Contents 4 0 R /Resources << /Font << /F << /Type /Font /Subtype /Type1 /BaseFont /Helvetica >> >> >> >>',
+    '<< /Length 42 >>\nstream\nBT /F 24 Tf 40 100 Td (A paper) Tj ET      \nendstream'];
+  let text = '%PDF-1.4\n';
+  const places = parts.map((part, at) => {
+    const place = text.length;
+    text += `${at + 1} 0 obj\n${part}\nendobj\n`;
+    return place;
+  });
+  const table = places.map((place) => `${String(place).padStart(10, '0')} 00000 n \n`).join('');
+  return `${text}xref\n0 5\n0000000000 65535 f \n${table}trailer\n<< /Size 5 /Root 1 0 R >>\nstartxref\n${text.length}\n%%EOF\n`;
+};
+
 /** A repository with hostile contents, of which a part is hidden from all but Ada. */
 const makeOdd = () => {
   run('svnadmin', 'create', join(folder, 'odd'));
@@ -38,6 +72,9 @@ const makeOdd = () => {
   write('trunk/README.md', `# The *odd* one\n\n${SCRIPT}${IMAGE}\n\n[a link](javascript:window.hacked=1)\n\n| a | b |\n|---|---|\n| 1 | 2 |\n`);
   write('trunk/main.c', '#include <stdio.h>\n\nint main(void) {\n\tputs("hello");\n\treturn 0;\n}\n');
   write('trunk/long.txt', Array.from({ length: 5000 }, (_, n) => `line ${n} of a long file\n`).join(''));
+  write('trunk/sound.wav', silence());
+  write('trunk/paper.pdf', paper());
+  write('trunk/windows.txt', Buffer.from(`\ufeffeins\r\nzwölf ${SCRIPT}\r\n`, 'utf16le'));
   write('trunk/evil.js', 'window.hacked = 1;\n');
   write('trunk/evil.html', `${SCRIPT}<script src="evil.js"></script>`);
   const svg = `<svg xmlns="http://www.w3.org/2000/svg" width="40" height="40"><script>window.hacked = 1</script><rect width="40" height="40" fill="green"/></svg>`;
@@ -61,6 +98,13 @@ const makeOdd = () => {
   change('trunk/secret/plan.txt', `Another plan: ${SECRET}.\n`);
   commit(`About the ${SECRET}.`);
   run('svn', 'copy', '-q', '-m', 'A branch.', `${file}/trunk`, `${file}/branches/one`);
+  run('svn', 'propset', '-q', 'svn:mergeinfo', '/branches/one:2-4', join(wc, 'trunk'));
+  change('trunk/windows.txt', Buffer.from('\ufeffeins\r\nzwei\r\n', 'utf16le'));
+  run('svn', 'update', '-q', wc);
+  commit('Merges.');
+  run('svn', 'propset', '-q', 'svn:mergeinfo', '/branches/one:2-3\n/branches/<b>two:1', join(wc, 'trunk'));
+  run('svn', 'update', '-q', wc);
+  commit('Merges more.');
   run('svn', 'lock', '-q', '--username', 'ada', '-m', `Mine. ${SCRIPT}`, `${file}/trunk/data.bin`);
 };
 
@@ -120,7 +164,12 @@ const PAGES = {
   odd: `${top}/-/tree/trunk/${encodeURIComponent(NAMES[5])}`,
   picture: `${top}/-/tree/trunk/picture.svg`,
   binary: `${top}/-/tree/trunk/data.bin`,
+  sound: `${top}/-/tree/trunk/sound.wav`,
+  paper: `${top}/-/tree/trunk/paper.pdf`,
+  utf16: `${top}/-/tree/trunk/windows.txt`,
+  merged: `${top}/-/rev/6`,
   log: `${top}/-/log/trunk`,
+  'log-search': `${long}/-/log/f.txt?q=author:bob+change`,
   'long-log': `${long}/-/log/f.txt`,
   blame: `${top}/-/blame/trunk/main.c`,
   revision: `${top}/-/rev/2`,
@@ -234,6 +283,21 @@ const historyIsWhole = async (browser) => {
   check(found.length === 200 && found.every((number, at) => number === wanted[at]), `four pages of history: ${found}`);
 };
 
+/** Sound is played in its page, by ranges; a paper is the one of the page, and neither is a page of its own. */
+const mediaAreShown = async (browser) => {
+  const page = await (await browser.newContext()).newPage();
+  const said = [];
+  page.on('console', (message) => message.type() === 'error' && said.push(message.text()));
+  await page.goto(PAGES.sound);
+  await page.waitForFunction(() => document.querySelector('audio').readyState > 0);
+  check((await page.evaluate(() => document.querySelector('audio').duration)) === 1, 'the sound is a second long');
+  const [answer] = await Promise.all([page.waitForResponse((response) => response.url().includes('/-/media/')), page.goto(PAGES.paper)]);
+  check(answer.headers()['content-type'] === 'application/pdf', 'the paper has its type');
+  await page.goto(PAGES.utf16);
+  check((await page.textContent('table.code')).includes('zwei'), 'a text in UTF-16 is a text');
+  check(said.length === 0, `media: ${said.join('\n')}`);
+};
+
 /** Search finds what is there once the index is made. */
 const searchFinds = async (browser) => {
   const page = await (await browser.newContext()).newPage();
@@ -259,6 +323,7 @@ try {
   await hiddenIsMissing();
   await adaSeesAll(browser);
   await historyIsWhole(browser);
+  await mediaAreShown(browser);
   await scriptHelps(browser, top, accessibility);
   await linksHelpWithout(browser, top);
 } finally {

@@ -40,6 +40,7 @@ mod http_autoversioning;
 mod http_config;
 mod http_hidden;
 mod http_hostile;
+mod http_lists;
 mod http_lock_form;
 mod http_mirror;
 mod http_names;

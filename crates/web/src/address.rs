@@ -61,6 +61,8 @@ pub enum Kind {
     Locks,
     /// `tar.gz/PATH` and `zip/PATH`: all that is in a directory, as one file.
     Archive(ArchiveForm),
+    /// `media/PATH`: the bytes of what browsers show or play within a page.
+    Media,
     /// `branches/PATH`: the branches and tags of a project.
     Branches,
     /// `graph/PATH`: their copies and merges.
@@ -237,6 +239,7 @@ impl Address {
             "feed" => Kind::Feed,
             "search.atom" if below.is_empty() => Kind::SearchFeed,
             "tar.gz" => Kind::Archive(ArchiveForm::TarGz),
+            "media" => Kind::Media,
             "zip" => Kind::Archive(ArchiveForm::Zip),
             "style" => Kind::Style,
             "signin" if below.is_empty() => Kind::SignIn,
@@ -276,7 +279,7 @@ impl Address {
 }
 
 impl Query {
-    fn parse(query: Option<&str>) -> Result<Self> {
+    pub(crate) fn parse(query: Option<&str>) -> Result<Self> {
         let mut parsed = Self::default();
         let parts = query.unwrap_or("").split('&').filter_map(|part| part.split_once('='));
         // A form sends its empty fields too.

@@ -59,6 +59,9 @@ pub(crate) const LANES: usize = 12;
 pub(crate) const EVENTS: usize = 60;
 /// Changes of a branch that are followed for it.
 pub(crate) const LANE_STEPS: usize = 2_000;
+/// Sources that a change of mergeinfo names in words, and ranges of revisions of each.
+pub(crate) const MERGE_SOURCES: usize = 40;
+pub(crate) const MERGE_RANGES: usize = 20;
 /// Sources of one merge.
 pub(crate) const SOURCES: usize = 8;
 /// Hits of each kind, where a page has them all, and where it has one kind only.

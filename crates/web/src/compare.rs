@@ -266,7 +266,7 @@ fn shown_pair(request: &Request<'_>, pair: &Pair<'_>, budget: &Budget) -> Result
         _ => words::MODIFIED,
     };
     let body = html! {
-        (delta::properties(&pair.old_props, &pair.new_props))
+        (delta::properties(request.links, &pair.old_props, &pair.new_props))
         @if let Some(pictures) = shown { (pictures) }
         (text)
     };

@@ -217,6 +217,5 @@ fn short_text(node: &Node) -> Result<Option<String>> {
     if node.kind() != NodeKind::File || node.length()? > budget::README {
         return Ok(None);
     }
-    let bytes = file::whole(node)?;
-    Ok((!text::is_binary(&bytes)).then(|| text::of_bytes(&bytes)))
+    Ok(file::text_of(node)?.map(|text| text::of_bytes(&text)))
 }

@@ -8,13 +8,14 @@ use sapwood_fs::Node;
 
 use crate::Request;
 use crate::budget;
+use crate::encoding::{self, Decoder, begins_as_utf16};
 use crate::fault::{Fault, Result};
 use crate::highlight::Highlighter;
 use crate::layout::{self, Subject, Tab};
 use crate::links::with_field;
 use crate::reply::Reply;
 use crate::view::Found;
-use crate::{code, locks, text, times, words, wrapping};
+use crate::{code, locks, media, text, times, words, wrapping};
 
 pub(crate) fn page(request: &Request<'_>, found: &Found) -> Result<Reply> {
     let last = request.view.change_of(&found.node)?;
@@ -35,7 +36,11 @@ pub(crate) fn page(request: &Request<'_>, found: &Found) -> Result<Reply> {
         (contents)
         (properties(&found.node)?)
     };
-    Ok(layout::reply(request, &found.path, Tab::Node, &Subject::of(found), &body))
+    let reply = layout::reply(request, &found.path, Tab::Node, &Subject::of(found), &body);
+    Ok(match media::policy(found)? {
+        Some(more) => reply.and_allows(more),
+        None => reply,
+    })
 }
 
 /// The address of this page, but for how its lines are wrapped.
@@ -97,7 +102,10 @@ fn contents(request: &Request<'_>, found: &Found, raw: &str) -> Result<Contents>
     if is_picture && !is_svg {
         return Ok(Contents::other(picture(found, raw)));
     }
-    if props.get(names::MIME_TYPE).is_some_and(is_binary_mime_type) && !is_svg {
+    if let Some(shown) = media::shown(request, found)? {
+        return Ok(Contents::other(shown));
+    }
+    if is_other(&found.node)? && !is_svg {
         return Ok(Contents::other(layout::note(words::BINARY)));
     }
     let query = &request.address.query;
@@ -186,14 +194,21 @@ enum Piece {
 impl Piece {
     /// The lines from `first` on, as many as a page has.
     fn read(node: &Node, first: u64) -> Result<Self> {
+        let mut decoder = Decoder::new(node.props()?.get_str(names::MIME_TYPE));
         let mut contents = node.contents()?;
         let (mut skip, mut passed, mut bytes) = (text::Skip::new(first), 0u64, Vec::new());
-        let mut is_end = true;
-        while let Some(piece) = contents.next_piece()? {
-            if text::is_binary(piece) {
+        let (mut is_end, mut is_over) = (true, false);
+        while !is_over {
+            let piece = contents.next_piece()?;
+            is_over = piece.is_none();
+            let piece = match piece {
+                Some(piece) => decoder.piece(piece),
+                None => decoder.end().into(),
+            };
+            if text::is_binary(&piece) {
                 return Ok(Self::Binary);
             }
-            let rest = skip.pass(piece);
+            let rest = skip.pass(&piece);
             passed.tally(len64(piece.len().minus(rest.len())));
             if passed > budget::PASSED_OVER {
                 return Ok(Self::TooFar);
@@ -221,8 +236,30 @@ impl Piece {
     }
 }
 
+/// Whether the type of a file says that it is no text. `svn add` says that of texts in UTF-16, too.
+pub(crate) fn is_other(node: &Node) -> Result<bool> {
+    let props = node.props()?;
+    let Some(media) = props.get(names::MIME_TYPE).filter(|media| is_binary_mime_type(media)) else {
+        return Ok(false);
+    };
+    let begin = match (media, node.contents()?.next_piece()?) {
+        (b"application/octet-stream", Some(piece)) => piece.get(..4).unwrap_or(piece).to_vec(),
+        _ => return Ok(true),
+    };
+    Ok(!begins_as_utf16(&begin))
+}
+
+/// The text of a file whose length was checked: UTF-8, where it is in UTF-16; nothing for what is no text.
+pub(crate) fn text_of(node: &Node) -> Result<Option<Vec<u8>>> {
+    if is_other(node)? {
+        return Ok(None);
+    }
+    let text = encoding::decoded(whole(node)?, node.props()?.get_str(names::MIME_TYPE));
+    Ok(Some(text).filter(|text| !text::is_binary(text)))
+}
+
 /// All bytes of a file whose length was checked.
-pub(crate) fn whole(node: &Node) -> Result<Vec<u8>> {
+fn whole(node: &Node) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     let mut contents = node.contents()?;
     while let Some(piece) = contents.next_piece()? {

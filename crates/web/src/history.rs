@@ -1,22 +1,26 @@
-//! The history of a path, across copies.
+//! The history of a path, across copies: all of it, or the changes that have some words, an author, a date.
 //!
-//! Invariant: a page costs what its own revisions cost: the link to the next one names where its first revision is.
+//! Invariants: a page costs what its own revisions cost: the link to the next one names where its first revision is. One that searches
+//! ends with the page's time, and the link says from where it goes on: however rare a word is, no page looks at more than that.
 
 use maud::{Markup, html};
 use sapwood_core::exact::{Exact as _, clamped};
 use sapwood_core::paths::FsPathBuf;
 use sapwood_core::{FsPath, Revnum};
+use sapwood_search::Query;
 
 use crate::Request;
-use crate::budget;
+use crate::budget::{self, Budget};
 use crate::bugtraq::Issues;
-use crate::fault::Result;
+use crate::fault::{Fault, Result};
 use crate::layout::{self, Subject, Tab};
+use crate::links::{field, with_field};
 use crate::reply::Reply;
 use crate::view::{Change, Found};
 use crate::{text, times, words};
 
 /// The changes on one page, and where the next one begins.
+#[derive(Default)]
 pub(crate) struct History {
     pub(crate) changes: Vec<Change>,
     pub(crate) next: Option<(FsPathBuf, Revnum)>,
@@ -24,38 +28,147 @@ pub(crate) struct History {
 
 impl History {
     pub(crate) fn read(request: &Request<'_>, found: &Found) -> Result<Self> {
-        let most = budget::REVISIONS;
-        let mut changes = request.view.log(&found.path, found.revision, most.plus(1))?;
-        let next = if changes.len() > clamped(most) { changes.pop() } else { None };
-        let next = match next.map(|next| next.revision) {
-            Some(next) => {
-                let path = request.view.path_in(&found.path, found.revision, next)?;
-                path.map(|path| (path, next))
+        match asked(request) {
+            Some(words) => Self::search(request, found, &Query::parse(words)?, &Budget::new()),
+            None => {
+                let most = budget::REVISIONS;
+                let mut changes = request.view.log(&found.path, found.revision, most.plus(1))?;
+                let next = if changes.len() > clamped(most) { changes.pop() } else { None };
+                Self::of(request, found, changes, next.map(|next| next.revision))
             }
-            None => None,
-        };
-        Ok(Self { changes, next })
+        }
     }
+
+    /// The changes that a query allows. The page ends where it is full or its time is over.
+    pub(crate) fn search(
+        request: &Request<'_>,
+        found: &Found,
+        query: &Query,
+        budget: &Budget,
+    ) -> Result<Self> {
+        if query.is_about_files() {
+            return Err(Fault::Bad(words::HISTORY_HAS_NO_FILES));
+        }
+        let (first, last) = query.revisions().unwrap_or((0, u64::MAX));
+        let Some(start) = begin(request, found, Revnum(last))? else { return Ok(Self::default()) };
+        let (mut changes, mut next) = (Vec::new(), None);
+        let most = clamped(budget::REVISIONS);
+        let range = (start.1, Revnum(first.max(1)));
+        request
+            .view
+            .log_until(&start.0, range, &mut |change| {
+                // One change is looked at in any case, so that a page always goes on.
+                let is_over = budget.is_over() && next.is_some();
+                next = Some(change.revision);
+                if is_over || changes.len() == most {
+                    return false;
+                }
+                if is_wanted(query, &change) {
+                    changes.push(change);
+                }
+                true
+            })?
+            .then(|| next = None);
+        Self::of(request, found, changes, next)
+    }
+
+    fn of(
+        request: &Request<'_>,
+        found: &Found,
+        changes: Vec<Change>,
+        next: Option<Revnum>,
+    ) -> Result<Self> {
+        let Some(next) = next else { return Ok(Self { changes, next: None }) };
+        let path = request.view.path_in(&found.path, found.revision, next)?;
+        Ok(Self { changes, next: path.map(|path| (path, next)) })
+    }
+}
+
+/// What is searched for.
+fn asked<'r>(request: &'r Request<'_>) -> Option<&'r str> {
+    request.address.query.words.as_deref().map(str::trim).filter(|words| !words.is_empty())
+}
+
+/// Where a search begins: in the youngest revision that may be found, if what was found was there.
+fn begin(
+    request: &Request<'_>,
+    found: &Found,
+    last: Revnum,
+) -> Result<Option<(FsPathBuf, Revnum)>> {
+    if last >= found.revision {
+        return Ok(Some((found.path.clone(), found.revision)));
+    }
+    let path = request.view.path_in(&found.path, found.revision, last)?;
+    Ok(path.map(|path| (path, last)))
+}
+
+/// Whether what may be seen of a change is what is searched for: words of its message or author.
+fn is_wanted(query: &Query, change: &Change) -> bool {
+    let (author, date) = (change.author.as_deref(), change.date.as_deref());
+    let message = change.message.as_deref().unwrap_or("");
+    query.is_in(&format!("{message}\n{}", author.unwrap_or("")))
+        && query.allows_change(author, date)
 }
 
 pub(crate) fn page(request: &Request<'_>) -> Result<Reply> {
     let found = request.view.at(request.address)?;
-    let History { changes, next } = History::read(request, &found)?;
-    let next = next.map(|(path, revision)| request.links.log(&path, Some(revision)));
+    let (history, wrong) = match History::read(request, &found) {
+        Ok(history) => (history, None),
+        Err(Fault::Bad(why)) => (History::default(), Some(why)),
+        Err(fault) => return Err(fault),
+    };
     let issues = Issues::of(request, &found.path)?;
     let title = words::history_of(&found.path);
     let body = html! {
         h1 { (words::HISTORY) @if !found.path.is_root() { ": " bdi { (text::shown(found.path.name())) } } }
-        @if changes.is_empty() { (layout::note(words::NO_REVISIONS)) }
-        ol.log { @for change in &changes { (entry(request, &found, change, issues.as_ref())) } }
+        (form(request, &found))
+        @if let Some(wrong) = wrong { (layout::note(wrong)) }
+        @else { (list(request, &found, &history, issues.as_ref())) }
+    };
+    Ok(layout::reply(request, &title, Tab::Log, &Subject::of(&found), &body))
+}
+
+/// The form that searches in this history.
+fn form(request: &Request<'_>, found: &Found) -> Markup {
+    html! {
+        form.search role="search" action=(request.links.log(&found.path, None)) {
+            input name="q" type="search" aria-label=(words::SEARCH_HISTORY) placeholder=(words::SEARCH_HISTORY_HINT)
+                value=[asked(request).map(text::shown)] maxlength="1000";
+            @if let Some(sticky) = found.sticky { input type="hidden" name="p" value=(sticky); }
+            button { (words::SEARCH) }
+        }
+    }
+}
+
+fn list(
+    request: &Request<'_>,
+    found: &Found,
+    history: &History,
+    issues: Option<&Issues>,
+) -> Markup {
+    let History { changes, next } = history;
+    let asked = asked(request);
+    let none = if asked.is_some() { words::NOTHING_FOUND } else { words::NO_REVISIONS };
+    let at = |(path, revision): &(FsPathBuf, Revnum)| {
+        let page = request.links.log(path, Some(*revision));
+        asked.map_or(page.clone(), |words| with_field(page, &format!("q={}", field(words))))
+    };
+    html! {
+        @match next {
+            Some((_, next)) if asked.is_some() && changes.len() < clamped(budget::REVISIONS) => {
+                (layout::note(&words::searched_to(*next)))
+            },
+            _ if changes.is_empty() => (layout::note(none)),
+            _ => {},
+        }
+        ol.log { @for change in changes { (entry(request, found, change, issues)) } }
         nav.pages {
             @match next {
-                Some(next) => a rel="nofollow next" href=(next) { (words::EARLIER) },
+                Some(next) => a rel="nofollow next" href=(at(next)) { (words::EARLIER) },
                 None => span.dim { (words::NO_MORE) },
             }
         }
-    };
-    Ok(layout::reply(request, &title, Tab::Log, &Subject::of(&found), &body))
+    }
 }
 
 fn entry(request: &Request<'_>, found: &Found, change: &Change, issues: Option<&Issues>) -> Markup {

@@ -41,6 +41,7 @@ pub(crate) fn reply(request: &Request<'_>) -> Result<Reply> {
         | Kind::Feed
         | Kind::SearchFeed
         | Kind::Archive(_)
+        | Kind::Media
         | Kind::Style
         | Kind::SignIn => {
             return Err(Fault::Missing);
@@ -49,7 +50,7 @@ pub(crate) fn reply(request: &Request<'_>) -> Result<Reply> {
     Ok(as_json(value.to_string()))
 }
 
-fn as_json(body: String) -> Reply {
+pub(crate) fn as_json(body: String) -> Reply {
     Reply::of("application/json", body)
 }
 

@@ -6,6 +6,7 @@ use sapwood_core::paths::FsPathBuf;
 use sapwood_core::{Exact as _, NodeKind, Revnum};
 
 use crate::Request;
+use crate::address::Wrap;
 use crate::reply::Reply;
 use crate::view::{Change, Found};
 use crate::{text, times, words};
@@ -55,7 +56,9 @@ pub(crate) fn reply(
 ) -> Reply {
     let links = request.links;
     // Pages of old revisions are without end, and say nothing that the newest do not.
-    let is_index = subject.sticky.is_none() && matches!(tab, Tab::Node);
+    let is_index = subject.sticky.is_none()
+        && matches!(tab, Tab::Node)
+        && request.address.query.wrap == Wrap::Below;
     let page = Reply::page(html! {
         (DOCTYPE)
         html lang=(words::LANGUAGE) {

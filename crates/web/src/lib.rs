@@ -18,6 +18,7 @@ mod code;
 mod compare;
 mod delta;
 mod dir;
+mod encoding;
 mod fault;
 mod feed;
 mod file;
@@ -29,8 +30,10 @@ mod layout;
 mod links;
 mod locks;
 mod markdown;
+mod media;
 mod pictures;
 mod reply;
+pub mod repositories;
 mod revision;
 mod search;
 mod search_page;
@@ -55,6 +58,7 @@ pub use archive::{Archive, archive};
 pub use fault::{Fault, Result};
 pub use links::Links;
 pub use locks::Breaks;
+pub use media::{Media, media};
 pub use reply::Reply;
 pub use search::{ChangeHit, Hits, PropertyHit, TextHit};
 pub use text::size;
@@ -122,15 +126,18 @@ pub fn answer(request: &Request<'_>) -> Result<Reply> {
         Kind::Locks => locks::page(request),
         Kind::Branches => branches::page(request),
         Kind::Graph => graph::page(request),
-        Kind::Archive(_) | Kind::Differences(_) | Kind::SignIn | Kind::Description => {
-            Err(Fault::Missing)
-        }
+        Kind::Archive(_)
+        | Kind::Media
+        | Kind::Differences(_)
+        | Kind::SignIn
+        | Kind::Description => Err(Fault::Missing),
     }
 }
 
 /// The lines of a text as pages show them, in the colours that the file's name gives them: each as text and as HTML.
 #[must_use]
 pub fn coloured(path: &sapwood_core::FsPath, text: &[u8]) -> Vec<(String, String)> {
+    let text = &encoding::decoded(text.to_vec(), None);
     let first_line = text::lines(text).next().unwrap_or(&[]);
     let mut highlighter = highlight::Highlighter::new(path, first_line);
     let line = |line: &[u8]| {

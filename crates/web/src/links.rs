@@ -45,6 +45,12 @@ impl Links {
         self.tree(path, revision)
     }
 
+    /// The page of a revision.
+    #[must_use]
+    pub fn of_revision(&self, revision: Revnum) -> String {
+        self.revision(revision)
+    }
+
     /// The page of the locks on a path and below it.
     #[must_use]
     pub fn of_locks(&self, path: &FsPath) -> String {

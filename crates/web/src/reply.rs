@@ -67,6 +67,15 @@ impl Reply {
         self.with(POLICY_NAME, POLICY_WITH_SCRIPT)
     }
 
+    /// A page that may do something more: `more` is added to its policy.
+    pub(crate) fn and_allows(mut self, more: &str) -> Self {
+        let mut all = self.headers.iter_mut();
+        if let Some((_, policy)) = all.find(|(name, _)| *name == POLICY_NAME) {
+            policy.push_str(more);
+        }
+        self
+    }
+
     /// The same without a header.
     fn without(mut self, name: &str) -> Self {
         self.headers.retain(|(other, _)| *other != name);

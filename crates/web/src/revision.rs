@@ -326,7 +326,7 @@ fn of_path(
 ) -> Result<Option<Markup>> {
     let Some(delta) = Delta::read(request, change, found)? else { return Ok(None) };
     let Delta { old, old_props, new_props, has_text } = delta;
-    let props = delta::properties(&old_props, &new_props);
+    let props = delta::properties(request.links, &old_props, &new_props);
     let is_file = found.node.kind() == NodeKind::File;
     let pictures = if has_text { pictures(request, old.as_ref(), found)? } else { None };
     let text = if has_text {

@@ -60,17 +60,39 @@ impl Visitor {
 
 /// A page of the server.
 pub(crate) fn page(status: u16, title: &str, visitor: &Visitor, body: &Markup) -> Reply {
-    let page = Reply::page(html! {
+    let page = Reply::page(document(title, visitor, body, (None, false)));
+    Reply { status, ..page.with("cache-control", "no-store") }
+}
+
+/// A page with our script. `is_index`: crawlers may find it, and go on from it.
+pub(crate) fn page_with_script(
+    title: &str,
+    visitor: &Visitor,
+    body: &Markup,
+    is_index: bool,
+) -> Reply {
+    let script = format!("{STYLE}{}", style::script_name());
+    Reply::page(document(title, visitor, body, (Some(&script), is_index))).with_script()
+}
+
+fn document(
+    title: &str,
+    visitor: &Visitor,
+    body: &Markup,
+    (script, is_index): (Option<&str>, bool),
+) -> Markup {
+    html! {
         (DOCTYPE)
         html lang=(words::LANGUAGE) {
             head {
                 meta charset="utf-8";
                 meta name="viewport" content="width=device-width,initial-scale=1";
                 meta name="color-scheme" content="light dark";
-                meta name="robots" content="noindex,nofollow";
+                @if !is_index { meta name="robots" content="noindex,nofollow"; }
                 title { (title) " · " (words::MADE_BY) }
                 link rel="stylesheet" href={ (STYLE) (style::name()) };
                 link rel="icon" type="image/svg+xml" href=(icon());
+                @if let Some(script) = script { script src=(script) defer data-words=(words::of_script()) {} }
             }
             body {
                 a.skip href="#main" { (words::SKIP) }
@@ -79,8 +101,7 @@ pub(crate) fn page(status: u16, title: &str, visitor: &Visitor, body: &Markup) -
                 footer { span { (words::MADE_BY) } }
             }
         }
-    });
-    Reply { status, ..page.with("cache-control", "no-store") }
+    }
 }
 
 /// A page that only says something. `again` is a link to sign in.

@@ -20,6 +20,8 @@ pub(crate) fn of(request: &Request<'_>) -> Result<Option<String>> {
         Kind::Style => return Ok(crate::style::tag(address.name())),
         Kind::Home | Kind::SignIn | Kind::Description => return Ok(None),
         kind if kind.is_search() => return Ok(None),
+        // It has the tag of its bytes.
+        Kind::Media => return view.at(address).map(|_| None),
         // They change without a revision.
         Kind::Locks => return view.find(address.path(), None, None).map(|_| None),
         _ => {}

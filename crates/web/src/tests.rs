@@ -18,8 +18,12 @@ use crate::{Address, Fault, Links, Prefix, Reply, Request, View, words};
 mod archives;
 mod blames;
 mod differences;
+mod encodings;
 mod graphs;
+mod histories;
+mod media;
 mod merges;
+mod repositories;
 mod revisions;
 mod scripts;
 mod searches;
@@ -146,7 +150,7 @@ fn text(txn: &mut sapwood_fs::txn::Txn, path: &str, contents: &str) {
 }
 
 /// Every kind of page, about the whole of the repository.
-const PAGES: [&str; 18] = [
+const PAGES: [&str; 19] = [
     "/search?q=one&in=changes",
     "/locks/",
     "/graph/",
@@ -158,6 +162,7 @@ const PAGES: [&str; 18] = [
     "/tree/trunk/code.c?p=1&l=2",
     "/log/",
     "/log/trunk",
+    "/log/?q=things",
     "/rev/1",
     "/rev/2",
     "/rev/3",
@@ -331,6 +336,7 @@ fn what_may_not_be_read_is_not_there() {
         }
     }
     let kinds = [
+        "media",
         "tree",
         "log",
         "blame",

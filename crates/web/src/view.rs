@@ -336,6 +336,33 @@ impl<'a> View<'a> {
         Ok(all)
     }
 
+    /// The history of what is at `path` in the younger of two revisions, down to the older one, youngest first, until `receive` has
+    /// enough; returns whether that was all.
+    pub(crate) fn log_until(
+        &self,
+        path: &FsPath,
+        (start, end): (Revnum, Revnum),
+        receive: &mut dyn FnMut(Change) -> bool,
+    ) -> Result<bool> {
+        if !self.may_read(path)? {
+            return Err(Fault::Missing);
+        }
+        if start < end {
+            return Ok(true);
+        }
+        let paths = [path];
+        let request = LogRequest::whole(&paths, (start.0, end.0), SHOWN);
+        let mut is_enough = false;
+        let mut each = |entry: &LogRevision<'_>| -> SvnResult<()> {
+            is_enough = Change::of_log(entry).is_some_and(|change| !receive(change));
+            if is_enough { Err(SvnError::new(ErrorCode::CANCELLED, "")) } else { Ok(()) }
+        };
+        match sapwood_repos::log(self.repository, &request, self.access, &self.cancel, &mut each) {
+            Err(_) if is_enough => Ok(false),
+            done => Ok(done.map(|()| true)?),
+        }
+    }
+
     /// A revision and the paths that it changed, as far as they may be seen.
     pub(crate) fn revision(
         &self,

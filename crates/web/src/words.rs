@@ -23,6 +23,7 @@ pub const HISTORY: &str = "History";
 pub const BLAME: &str = "Blame";
 pub const COMPARE: &str = "Compare";
 pub const FEED: &str = "Feed";
+pub const NO_VIEWER: &str = "This browser does not show such files.";
 pub const RAW: &str = "Raw";
 pub const DOWNLOAD: &str = "Download";
 pub const NEWEST: &str = "newest revision";
@@ -56,6 +57,7 @@ pub const EARLIER_LINES: &str = "Earlier lines";
 pub const LATER_LINES: &str = "Later lines";
 pub const EARLIER: &str = "Older";
 pub const PREVIOUS_PAGE: &str = "Previous page";
+pub const FIRST_PAGE: &str = "First page";
 pub const NEXT_PAGE: &str = "Next page";
 pub const NO_MORE: &str = "The history ends here.";
 pub const NO_REVISIONS: &str = "There is no revision here.";
@@ -78,6 +80,23 @@ pub const GRAPH_ENDS: &str =
 pub const EVENT: &str = "What happened";
 pub const COPIED: &str = "made";
 pub const MERGED_FROM: &str = "merged from";
+pub const MERGED: &str = "merged";
+pub const UNMERGED: &str = "reversed";
+pub const OF_PATH: &str = "from";
+pub const OF_FOLDER_ITSELF: &str = "(this folder itself only)";
+pub const SAME_MERGES: &str = "The same revisions are merged as before.";
+pub const AS_STORED: &str = "As it is stored";
+
+#[must_use]
+pub fn more_sources(count: usize) -> String {
+    format!("{count} more sources")
+}
+
+#[must_use]
+pub fn more_ranges(count: usize) -> String {
+    format!("and {count} more ranges")
+}
+
 pub const MORE_OF_BRANCHES: &str = "More branches";
 pub const PREVIOUS_BRANCHES: &str = "Branches before these";
 pub const AHEAD: &str = "Ahead";
@@ -93,6 +112,17 @@ pub const NO_LOCKS: &str = "Nothing is locked here.";
 pub const MORE_LOCKS: &str = "There are more locks: a folder further down has a list of its own.";
 pub const REASON: &str = "Reason";
 pub const SEARCH: &str = "Search";
+pub const SEARCH_HISTORY: &str = "Search in this history";
+pub const SEARCH_HISTORY_HINT: &str = "words, author:ada, date:2024-01..2024-06, rev:10-20";
+pub const HISTORY_HAS_NO_FILES: &str =
+    "path: and ext: are for the search of the whole repository: this history is of one path";
+
+/// How far a search has come.
+#[must_use]
+pub fn searched_to(next: Revnum) -> String {
+    format!("This page has looked at the changes after r{next}. Older ones are on the next.")
+}
+
 pub const SEARCH_HINT: &str = "words, \"a phrase\", re:\"fn \\w+\", path:/trunk, ext:c, author:ada, rev:10-20, date:2024-01..2024-06";
 pub const NO_INDEX: &str = "This server has no search index for this repository.";
 pub const INDEX_GROWS: &str = "The search index is being made: there will be more to find.";
@@ -113,6 +143,7 @@ pub const SPLIT: &str = "Split";
 pub const IGNORE_SPACE: &str = "Ignore white space";
 pub const COUNT_SPACE: &str = "Show white space";
 pub const ONLY_SPACE: &str = "Only white space differs.";
+pub const ONLY_ENCODING: &str = "Only the encoding of the text differs.";
 pub const ADDED: &str = "added";
 pub const DELETED: &str = "deleted";
 pub const MODIFIED: &str = "modified";
@@ -139,6 +170,7 @@ pub const BLAME_MERGES_END: &str =
     "This file has too many revisions to look into its merges on a page.";
 pub const WITH_MERGES: &str = "Look into merges";
 pub const WITHOUT_MERGES: &str = "Without merges";
+pub const BLAME_LATER: &str = "Too many pages of blame are asked for by readers who have not signed in. Please try again later, or sign in.";
 pub const BLAME_BEFORE: &str = "Before this change";
 pub const LINE_BREAK: &str = "No newline at the end of the file";
 

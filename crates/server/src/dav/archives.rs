@@ -13,6 +13,9 @@ use super::fail::{DavResult, Fail};
 use super::session::Session;
 use super::web_reply::failed;
 
+/// Seconds after which a reader may ask again.
+const SOON: u64 = 10;
+
 /// Sends the archive that a request is for. The caller has found that the user may read in the repository.
 ///
 /// # Errors
@@ -32,7 +35,7 @@ pub(super) fn send(
         None => {
             let outlet = exchange.outlet();
             let permit = outlet.workers.archives.try_acquire(outlet.caller);
-            Some(permit.ok_or_else(|| Fail::status(429, words::ARCHIVE_LATER))?)
+            Some(permit.ok_or(Fail::Later(words::ARCHIVE_LATER, SOON))?)
         }
     };
     let mut archive =

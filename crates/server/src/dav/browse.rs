@@ -1,31 +1,18 @@
-//! Pages for people: a folder of repositories, a directory of a revision.
+//! The plain pages for people: a directory of a revision.
 
-use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
-use sapwood_core::FsPath;
 use sapwood_core::exact::Exact;
 use sapwood_core::path::{basename, components};
 use sapwood_core::{DirentFields, NodeKind, Revnum, uri};
 use sapwood_fs::{Node, Root};
-use sapwood_repos::Repository;
 use sapwood_repos::nodes::Entries;
 use sapwood_web::{full_date, site, size};
 
-use super::admission;
-use super::authenticate::visitor;
 use super::exchange::Exchange;
-use super::fail::{DavResult, Fail};
-use super::head::Head;
-use super::lookup::{InFolder, InNothing};
+use super::fail::DavResult;
 use super::session::Session;
-use super::settings::Location;
-use super::state::HttpState;
-use crate::common::access::{Action, UserAccess};
-use crate::common::config::AccessConfig;
-use crate::common::lookup::describe;
-use crate::common::principal::Principal;
 use sapwood_wire_dav::Resource;
 
 /// Simple enough for any browser, with a light and a dark scheme.
@@ -71,119 +58,14 @@ pub(super) fn send(exchange: &mut Exchange, page: Markup) {
     exchange.out().extend_from_slice(page.into_string().as_bytes());
 }
 
-/// The names of the repositories in a folder whose roots a user may read, sorted.
-pub(super) fn names_in(
-    shared: &HttpState,
-    place: &InFolder<'_>,
-    user: Option<&Principal>,
-) -> Vec<String> {
-    repositories(shared, &place.folder, place.start, place.location, user)
-}
-
-/// The page of a folder above repositories: those in it that the visitor may read.
-pub(super) fn folder(
-    shared: &HttpState,
-    head: &Head,
-    place: InFolder<'_>,
-    exchange: &mut Exchange,
-) -> DavResult {
-    let InFolder { folder, start, location, below } = place;
-    let access = location.and_then(|location| location.access.as_deref());
-    exchange.user = match access {
-        Some(access) => visitor(shared, head, access)?,
-        None => None,
-    };
-    let names = || repositories(shared, &folder, start, location, exchange.user.as_ref());
-    // A folder in which the visitor may read nothing looks like one that does not exist.
-    let mut known = None;
-    if let Some(location) = location.filter(|l| l.access.is_some() && *folder != *start)
-        && (!location.list || known.insert(names()).is_empty())
-    {
-        let nothing = InNothing { location, below };
-        let visitor = |_: &_| Ok(exchange.user.clone());
-        return Err(admission::of_nothing_for(shared, head, &nothing, &visitor));
-    }
-    if location.is_some_and(|location| !location.list) {
-        return Err(Fail::Forbidden);
-    }
-    match head.method.as_str() {
-        "GET" | "HEAD" => {}
-        "OPTIONS" => {
-            exchange.header("allow", "OPTIONS,GET,HEAD");
-            return Ok(());
-        }
-        _ => return Err(Fail::status(405, "The method is not allowed here")),
-    }
-    if !head.path.ends_with('/') {
-        exchange.status(301);
-        exchange.header("location", &head.absolute(&format!("{}/", head.path)));
-        return Ok(());
-    }
-    let names = known.unwrap_or_else(names);
-    if location.is_some_and(|location| location.plain_pages) {
-        let items: Vec<String> = names.iter().map(|name| format!("{name}/")).collect();
-        plain(exchange, "Collection of Repositories", false, &items, "");
-        return Ok(());
-    }
-    let title = location.and_then(|location| location.name.as_deref()).unwrap_or("Repositories");
-    let body = html! {
-        h1 { (title) }
-        ul { @for name in &names { li { a href={ (uri::encode(name)) "/" } { (name) } } } }
-    };
-    send(exchange, page(title, &body));
-    Ok(())
-}
-
-/// The names of the repositories in a folder whose roots a user may read, sorted.
-fn repositories(
-    shared: &HttpState,
-    folder: &Path,
-    start: &Path,
-    location: Option<&Location>,
-    user: Option<&Principal>,
-) -> Vec<String> {
-    let access = location.and_then(|location| location.access.as_deref());
-    let entries = std::fs::read_dir(folder).into_iter().flatten();
-    let mut names: Vec<String> = entries
-        .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
-        .filter(|name| {
-            let place = folder.join(name);
-            let is_served = location.is_some()
-                || shared.server.settings.only.as_ref().is_none_or(|only| *only == place);
-            is_served
-                && Repository::find_root(&place).is_some_and(|found| found == place)
-                && is_open(shared, start, &place, access, user)
-        })
-        .collect();
-    names.sort();
-    names
-}
-
-/// Whether a repository's root may be read by a user.
-fn is_open(
-    shared: &HttpState,
-    start: &Path,
-    place: &Path,
-    access: Option<&AccessConfig>,
-    user: Option<&Principal>,
-) -> bool {
-    let Ok(found) = describe(&shared.server, start, place, access, &mut |_| {}) else {
-        return false;
-    };
-    let mut access = UserAccess::new(
-        &shared.server,
-        None,
-        &found.name,
-        &found.authz_name,
-        found.authz,
-        found.config,
-    );
-    access.set_user(user.cloned());
-    access.may(Action::Read, Some(FsPath::ROOT), false)
-}
-
 /// A page as mod_dav_svn writes it: some programs parse it.
-fn plain(exchange: &mut Exchange, title: &str, has_parent: bool, items: &[String], query: &str) {
+pub(super) fn plain(
+    exchange: &mut Exchange,
+    title: &str,
+    has_parent: bool,
+    items: &[String],
+    query: &str,
+) {
     let escape = |text: &str| html! { (text) }.into_string();
     let title = escape(title);
     let mut text =

@@ -17,6 +17,8 @@ pub enum Fail {
     Missing,
     /// An error, with the status that goes with it.
     Error(SvnError, u16),
+    /// Too many ask for what is dear: the reason, and the seconds after which it may be asked for again.
+    Later(&'static str, u64),
     /// A name and password have to be checked first.
     Prove(Box<Claim>),
     /// The provider of OpenID Connect has to be asked first.

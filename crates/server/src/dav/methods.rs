@@ -11,9 +11,10 @@ use super::credentials::Claim;
 use super::exchange::Exchange;
 use super::fail::{DavResult, Fail};
 use super::head::Head;
-use super::lookup::{self, InRepository, LookupResult};
+use super::lookup::{self, InFolder, InRepository, LookupResult};
 use super::master::{Forward, ForwardFailure};
 use super::options::ALLOWED;
+use super::repository_list::ListForm;
 use super::session::Session;
 use super::settings::Redirect;
 use super::sign_in::SignIn;
@@ -22,8 +23,8 @@ use super::sign_in::cookies;
 use super::stage::Stage;
 use super::state::HttpState;
 use super::{
-    activity, admission, authority, autoversioning, browse, edit, error_page, get, locks, master,
-    merge, only_https, options, pages, propfind, proppatch, report, robots, security_txt,
+    activity, admission, authority, autoversioning, edit, error_page, get, locks, master, merge,
+    only_https, options, pages, propfind, proppatch, report, repository_list, robots, security_txt,
     sign_in_pages, status_page, token_pages, top_page, unversioned, web_reply,
 };
 use crate::common::operation_log::Subject;
@@ -79,6 +80,9 @@ pub(super) fn handle(
         }
         Ok(Err((Fail::AskWho, asks))) => {
             ask_who(head, exchange, &asks.challenges(shared, head));
+        }
+        Ok(Err((Fail::Later(why, seconds), _))) => {
+            say(head, exchange, 429, &[("retry-after", &seconds.to_string())], why);
         }
         Ok(Err((Fail::Forbidden, _))) => say(head, exchange, 403, &[], "Access forbidden\n"),
         Ok(Err((Fail::Missing, _))) if !exchange.has_begun() => {
@@ -192,14 +196,16 @@ fn answer(
         redirect(head, exchange, moved, rest);
         return Ok(Answer::Given);
     }
-    match find(shared, head).map_err(nowhere)? {
+    let found = find(shared, head, &head.path).map_err(nowhere)?;
+    if let Some(folder) = folder_of_values(shared, head, found.as_ref()) {
+        return in_folder(shared, head, exchange, (&folder, ListForm::Values));
+    }
+    match found {
         Some(LookupResult::Repository(place)) => {
             in_repository(shared, head, exchange, stage, *place)
         }
         Some(LookupResult::Folder(folder)) => {
-            let asks = Asks::of(folder.location.and_then(|l| l.access.as_deref()), REALM);
-            let shown = browse::folder(shared, head, folder, exchange);
-            shown.map(|()| Answer::Given).map_err(|fail| (fail, asks))
+            in_folder(shared, head, exchange, (&folder, ListForm::Page))
         }
         Some(LookupResult::Nothing(nothing)) => {
             let asks = Asks::of(nothing.location.access.as_deref(), REALM);
@@ -227,8 +233,43 @@ fn check_head(shared: &HttpState, head: &Head) -> DavResult {
     Ok(())
 }
 
-/// What is at the path of a request. Errors of configuration and rules files go to the log: clients are not shown them.
-fn find<'a>(shared: &'a HttpState, head: &Head) -> Result<Option<LookupResult<'a>>, Fail> {
+/// The folder whose list is asked for as JSON, where nothing else is `found` at that address.
+fn folder_of_values<'a>(
+    shared: &'a HttpState,
+    head: &Head,
+    found: Option<&LookupResult<'a>>,
+) -> Option<InFolder<'a>> {
+    let below = match found {
+        None => String::new(),
+        Some(LookupResult::Nothing(nothing)) => nothing.below.clone(),
+        Some(_) => return None,
+    };
+    let folder = repository_list::folder_of_values(head)?;
+    match find(shared, head, folder) {
+        // Where it is hidden, the address is that of what is not there.
+        Ok(Some(LookupResult::Folder(place))) => Some(InFolder { below, ..place }),
+        _ => None,
+    }
+}
+
+/// Answers a request for the repositories in a folder.
+fn in_folder(
+    shared: &HttpState,
+    head: &Head,
+    exchange: &mut Exchange,
+    (folder, form): (&InFolder<'_>, ListForm),
+) -> Result<Answer, (Fail, Asks)> {
+    let asks = Asks::of(folder.location.and_then(|l| l.access.as_deref()), REALM);
+    let shown = repository_list::answer(shared, head, folder, form, exchange);
+    shown.map(|()| Answer::Given).map_err(|fail| (fail, asks))
+}
+
+/// What is at a path. Errors of configuration and rules files go to the log: clients are not shown them.
+fn find<'a>(
+    shared: &'a HttpState,
+    head: &Head,
+    path: &str,
+) -> Result<Option<LookupResult<'a>>, Fail> {
     let host = head.client.to_string();
     let log = |error: &SvnError, warning: bool| {
         if let Some(log) = &shared.server.log {
@@ -237,7 +278,7 @@ fn find<'a>(shared: &'a HttpState, head: &Head) -> Result<Option<LookupResult<'a
             log.error(subject, error, warning);
         }
     };
-    lookup::find(shared, &head.path, &mut |warning| log(&warning, true)).map_err(|error| {
+    lookup::find(shared, path, &mut |warning| log(&warning, true)).map_err(|error| {
         log(&error, false);
         match error.code() {
             // If rules cannot be read, no user is admitted.

@@ -17,6 +17,7 @@
 //! * [`credentials`], `authenticate`, [`login`]: the user of a request; [`certificate`]: client certificates; `proxied`: what a reverse proxy says about the client.
 //! * [`digest`], `nonce_uses`: Digest authentication; `packing`: gzip.
 //! * [`sign_in`], `sign_in_pages`: users who sign in by a provider of OpenID Connect, for pages.
+//! * `repository_list`: the repositories in a folder; `media`: what browsers play; `ranges`: a text or a part of it.
 //! * `token_pages`: users' tokens; `own_form`: forms of our own pages; `status_page`: how the server is.
 //! * `robots`, `security_txt`: files that other sites look for.
 //! * `access_log`: a line for each request.
@@ -35,6 +36,8 @@ mod archives;
 mod authenticate;
 mod authority;
 pub mod autoversioning;
+mod blame_shares;
+mod blames;
 pub mod body;
 mod browse;
 pub mod certificate;
@@ -57,6 +60,7 @@ mod locks;
 pub mod login;
 mod lookup;
 pub mod master;
+mod media;
 mod merge;
 mod methods;
 mod nonce_uses;
@@ -73,9 +77,11 @@ mod propfind;
 mod proppatch;
 mod protocol;
 mod proxied;
+mod ranges;
 mod relay;
 pub mod reply;
 mod report;
+mod repository_list;
 mod robots;
 mod security_txt;
 mod service;

@@ -14,10 +14,12 @@ use sapwood_web::site::Visitor;
 use sapwood_web::{Address, Kind, Links, Prefix, Reply, Request, View};
 
 use super::archives;
+use super::blames;
 use super::entity::{is_same, tags};
 use super::exchange::{Exchange, NotBefore};
 use super::fail::{DavResult, Fail};
 use super::lock_form::{self, Breaker};
+use super::media;
 use super::own_form;
 use super::session::Session;
 use super::sign_in::path_of_ours;
@@ -43,7 +45,7 @@ pub(super) struct Page {
 /// The rules for paths on pages. Each path is asked about, also where the configuration leaves paths inside of replies
 /// to clients of Subversion open: a page is a request for what it shows.
 #[derive(Debug)]
-struct EachPath<'a>(&'a UserAccess<'a>);
+pub(super) struct EachPath<'a>(pub(super) &'a UserAccess<'a>);
 
 impl EachPath<'_> {
     fn is_default(&self) -> bool {
@@ -235,6 +237,13 @@ fn show(session: &Session<'_>, page: &Page, exchange: &mut Exchange) -> DavResul
     if matches!(page.address.kind(), Kind::Archive(_)) {
         return archives::send(session, &request, exchange);
     }
+    if page.address.kind() == Kind::Media {
+        return media::send(session, &request, exchange);
+    }
+    let _held = match page.address.kind() {
+        Kind::Blame => blames::permit(session, exchange)?,
+        _ => None,
+    };
     let reply = sapwood_web::answer(&request);
     if page.address.kind().is_search() && !rules.everything_readable() {
         exchange.not_before = end_of_step(begun).map(NotBefore);
@@ -322,6 +331,9 @@ fn note(session: &Session<'_>, address: &Address) -> Result<(), SvnError> {
         Kind::Log | Kind::Feed => log(&[path], revision, sapwood_core::Revnum::ZERO, false),
         Kind::Revision(revision) | Kind::Differences(revision) => {
             log(&[], revision, revision, true)
+        }
+        Kind::Media => {
+            session.log_command(&Operation::GetFile { path, revision, text: true, props: false })
         }
         Kind::Blame => session.log_command(&Operation::GetFileRevs {
             path,

@@ -14,6 +14,7 @@ Disallow: /*/-/feed/\n\
 Disallow: /*/-/branches/\n\
 Disallow: /*/-/graph/\n\
 Disallow: /*/-/signin\n\
+Disallow: /*/-/media/\n\
 Disallow: /*/-/tar.gz/\n\
 Disallow: /*/-/zip/\n\
 Disallow: /*/-/api/\n\

@@ -14,6 +14,7 @@ use super::error_page;
 use super::exchange::Exchange;
 use super::head::Head;
 use super::lookup::{self, LookupResult};
+use super::repository_list;
 use super::settings::Location;
 use super::state::HttpState;
 use crate::common::access::{Action, UserAccess};
@@ -59,7 +60,7 @@ fn is_shown(shared: &HttpState, head: &Head, location: &Location) -> bool {
             access.may(Action::Read, Some(FsPath::ROOT), false)
         }
         Ok(Some(LookupResult::Folder(folder))) => {
-            location.list && !browse::names_in(shared, &folder, user.as_ref()).is_empty()
+            location.list && repository_list::has_any(shared, &folder, user.as_ref())
         }
         _ => false,
     }

@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use hyper::Method;
 
+use super::blame_shares::BlameShares;
 use super::head::Head;
 use crate::common::fair::{Caller, FairPermits, Permit};
 use crate::common::metrics::sample::Queue;
@@ -49,6 +50,8 @@ pub struct Workers {
     pub(super) unread: Arc<FairPermits>,
     /// Archives of readers who have not logged in.
     pub(super) archives: Arc<FairPermits>,
+    /// Blame of readers who have not logged in.
+    pub(super) blames: BlameShares,
     /// Temporary files.
     pub(super) spool: Arc<Spool>,
     memory: Arc<RequestMemory>,
@@ -68,6 +71,7 @@ impl Workers {
             unread: FairPermits::new(UNREAD),
             attempts: FairPermits::new(ATTEMPTS),
             archives: FairPermits::new(ARCHIVES),
+            blames: BlameShares::new(),
             spool: Spool::new(scratch.clone(), spool_bytes),
             memory: Arc::clone(&server.requests),
             metrics: Arc::clone(&server.metrics),

@@ -10,7 +10,6 @@ use std::collections::btree_map::Entry;
 use maud::{Markup, html};
 use sapwood_core::exact::Exact as _;
 use sapwood_core::paths::FsPathBuf;
-use sapwood_core::props::{is_binary_mime_type, names};
 use sapwood_core::{FsPath, NodeKind, Revnum};
 use sapwood_fs::Node;
 
@@ -73,16 +72,13 @@ impl Lines {
 
 /// Finds where each line is from, within the limits of a page.
 pub(crate) fn lines(request: &Request<'_>, found: &Found) -> Result<Lines> {
-    if found.node.props()?.get(names::MIME_TYPE).is_some_and(is_binary_mime_type) {
+    if file::is_other(&found.node)? {
         return Ok(Lines::Binary);
     }
     if found.node.length()? > budget::TEXT {
         return Ok(Lines::TooLarge);
     }
-    let text = file::whole(&found.node)?;
-    if text::is_binary(&text) {
-        return Ok(Lines::Binary);
-    }
+    let Some(text) = file::text_of(&found.node)? else { return Ok(Lines::Binary) };
     let budget = Budget::new();
     Ok(Lines::Of(match request.address.query.merges {
         true => merged::walk(request.view, found, text, &budget)?,
@@ -140,8 +136,7 @@ fn text_of(node: &Node, other: &[u8]) -> Result<Option<Vec<u8>>> {
     }
     #[cfg(test)]
     TEXTS.set(TEXTS.get() + 1);
-    let text = file::whole(node)?;
-    Ok((!text::is_binary(&text) && is_cheap(&text, other)).then_some(text))
+    Ok(file::text_of(node)?.filter(|text| is_cheap(text, other)))
 }
 
 /// What is said of the revisions that lines are from.

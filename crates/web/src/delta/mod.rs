@@ -3,12 +3,13 @@
 mod colours;
 mod lines;
 mod marks;
+mod mergeinfo;
 mod table;
 pub(crate) mod values;
 
 use maud::{Markup, html};
 use sapwood_core::exact::{Cut as _, Exact as _};
-use sapwood_core::props::{is_binary_mime_type, names};
+use sapwood_core::props::names;
 use sapwood_core::{FsPath, NodeKind, PropList};
 use sapwood_fs::Node;
 
@@ -16,6 +17,7 @@ use crate::Request;
 use crate::address::Wrap;
 use crate::budget::{self, Budget};
 use crate::fault::Result;
+use crate::links::Links;
 use crate::{file, links, text, words, wrapping};
 use table::Table;
 
@@ -31,15 +33,15 @@ impl Texts {
         let mut texts = [Vec::new(), Vec::new()];
         for (node, text) in [old, new].into_iter().zip(&mut texts) {
             let Some(node) = node.filter(|node| node.kind() == NodeKind::File) else { continue };
-            if node.props()?.get(names::MIME_TYPE).is_some_and(is_binary_mime_type) {
+            if file::is_other(node)? {
                 return Ok(Self::Not(words::BINARY_DELTA));
             }
             if node.length()? > budget::TEXT {
                 return Ok(Self::Not(words::TOO_LARGE));
             }
-            *text = file::whole(node)?;
-            if text::is_binary(text) {
-                return Ok(Self::Not(words::BINARY_DELTA));
+            match file::text_of(node)? {
+                Some(found) => *text = found,
+                None => return Ok(Self::Not(words::BINARY_DELTA)),
             }
         }
         let [old, new] = texts;
@@ -162,6 +164,9 @@ pub(crate) fn files(
 ) -> Result<Markup> {
     Ok(match Texts::of(old, new)? {
         Texts::Not(words) => html! { p.note { (words) } },
+        Texts::Both(before, after) if before == after && old.is_some() && new.is_some() => {
+            html! { p.note { (words::ONLY_ENCODING) } }
+        }
         Texts::Both(old, new) => texts(&old, &new, place, manner, budget),
     })
 }
@@ -182,25 +187,45 @@ fn texts(old: &[u8], new: &[u8], place: Place<'_>, manner: Manner, budget: &Budg
 }
 
 /// The differences of two lists of properties; empty where there are none.
-pub(crate) fn properties(old: &PropList, new: &PropList) -> Markup {
+pub(crate) fn properties(links: &Links, old: &PropList, new: &PropList) -> Markup {
     let changes = old.diff_to(new);
     if changes.is_empty() {
         return html! {};
     }
     let value = |value: Option<&[u8]>| {
         html! {
-            td { @match value {
+            @match value {
                 Some(value) => pre { (file::value_text(value)) },
                 None => span.dim { (words::NOT_SET) },
-            } }
+            }
         }
+    };
+    let merges = |name: &str, after: Option<&[u8]>| {
+        let is_mergeinfo = name == names::MERGEINFO;
+        if is_mergeinfo { mergeinfo::said(links, old.get(name), after) } else { None }
     };
     html! {
         table.propdelta {
             thead { tr { th { (words::PROPERTY) } th { (words::BEFORE) } th { (words::AFTER) } } }
             tbody {
                 @for (name, after) in changes.iter().take(budget::PROPERTIES) {
-                    tr { th { bdi { (text::shown(name)) } } (value(old.get(name))) (value(after.as_deref())) }
+                    tr {
+                        th { bdi { (text::shown(name)) } }
+                        @match merges(name, after.as_deref()) {
+                            Some(said) => td colspan="2" {
+                                (said)
+                                details {
+                                    summary { (words::AS_STORED) }
+                                    p.dim { (words::BEFORE) } (value(old.get(name)))
+                                    p.dim { (words::AFTER) } (value(after.as_deref()))
+                                }
+                            },
+                            None => {
+                                td { (value(old.get(name))) }
+                                td { (value(after.as_deref())) }
+                            },
+                        }
+                    }
                 }
             }
         }

@@ -13,7 +13,7 @@ const FILE: &str = "/trunk/code.c";
 fn blamed(place: &Place, access: &dyn PathAuthorizer, at: &str, budget: &Budget) -> Walk {
     let walked = place.with(access, &format!("/blame{at}"), |request| {
         let found = request.view.at(request.address)?;
-        let text = crate::file::whole(&found.node)?;
+        let text = crate::file::text_of(&found.node)?.unwrap();
         walk::walk(request.view, &found, text, budget)
     });
     walked.unwrap()
@@ -37,7 +37,7 @@ fn by_hand(view: &View<'_>, found: &Found) -> Result<Vec<Option<Origin>>, Fault>
     };
     view.file_revisions(&found.path, found.revision, false, &mut receive)?;
     let text = |(revision, path): &Origin| -> Result<Vec<u8>, Fault> {
-        crate::file::whole(&view.find(path, Some(*revision), None)?.node)
+        crate::file::text_of(&view.find(path, Some(*revision), None)?.node).map(Option::unwrap)
     };
     let (mut last, mut lines): (Vec<u8>, Vec<Origin>) = (Vec::new(), Vec::new());
     // From the oldest on: a revision that is no other text than the younger one's before it has its lines from where they were.

@@ -102,3 +102,30 @@ fn many_paths_are_folded_by_their_folders() {
     assert_eq!(folders(&hidden), all[2..]);
     assert!(folders(&place.body(&Everything, "/rev/1")).is_empty());
 }
+
+/// A change of mergeinfo is said in words; what is stored is there, too.
+#[test]
+fn mergeinfo_is_said_in_words() {
+    let place = Place::new();
+    let set = |value: &str| {
+        place.commit("merge", |txn| {
+            txn.change_prop(FsPath::trusted("/trunk"), "svn:mergeinfo", Some(value.as_bytes()))
+                .unwrap();
+        });
+    };
+    set("/b:5-9\n");
+    set("/b:5-8,12-14\n");
+    let page = place.body(&Everything, "/rev/5");
+    let merged = "<li>merged <a href=\"/r/-/rev/12\" rel=\"nofollow\">r12</a>\u{2013}<a href=\"/r/-/rev/14\" rel=\"nofollow\">r14</a> from <bdi>/b</bdi></li>";
+    assert!(page.contains(merged), "{page}");
+    assert!(
+        page.contains("<li>reversed <a href=\"/r/-/rev/9\" rel=\"nofollow\">r9</a> from"),
+        "{page}"
+    );
+    assert!(page.contains(words::AS_STORED) && page.contains("/b:5-8,12-14"), "{page}");
+    let compared = place.body(&Everything, "/compare/trunk?from=3");
+    assert!(
+        compared.contains("merged <a href=\"/r/-/rev/5\"") && compared.contains("/r/-/rev/14"),
+        "{compared}"
+    );
+}

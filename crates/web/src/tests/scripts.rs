@@ -102,6 +102,11 @@ fn long_lines_are_wrapped_or_not_by_a_link() {
             && next.contains("/tree/long?page=1&amp;wrap=0"),
         "{next}"
     );
+    let noindex = |page: &str| place.body(&Everything, page).contains("noindex");
+    assert!(
+        noindex("/tree/trunk/code.c?wrap=0") && !noindex("/tree/trunk/code.c"),
+        "one of both is enough"
+    );
     let compared = place.body(&Everything, "/compare/trunk?from=1&wrap=0");
     assert!(compared.contains("name=\"wrap\" value=\"0\""), "{compared}");
 }
