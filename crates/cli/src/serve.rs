@@ -530,7 +530,7 @@ fn serve(args: Vec<OsString>, options: Options) -> SvnResult<()> {
     let tls = tls_settings(&options, &options.file).map(|tls| (tls, acme::report(&server)));
     let (plain, secure) = sockets.start_http(&http, tls)?;
     let monitor = sockets.start_monitor(&server)?;
-    let peers = sockets.start_peers(&server)?;
+    let peers = sockets.start_peers(&server, &http)?;
     let indexer = SearchIndexer::start(&server, notifications::report(&server.get()))?;
     sapwood_objects::trouble::set_report(notifications::report(&server.get()));
     let mut out = Output::stdout();

@@ -221,10 +221,27 @@ fn table(status: &Value, now: Timestamp) -> String {
         Some(end) => format!("{} (in {})", date(end), span(end.abs_diff(now))),
     };
     line("Certificate ends", end);
+    if let Some(servers) = at(status, "servers").as_array() {
+        line("Servers", list_of_servers(servers));
+    }
     if *at(status, "last_reload_successful") == false {
         line("Configuration", "the new one has an error, the old one is in use".to_owned());
     }
     lines.concat() + &repositories(status)
+}
+
+/// The other servers of the same repositories, with this one.
+fn list_of_servers(servers: &[Value]) -> String {
+    let one = |server: &Value| {
+        let name = shown(at(server, "name").as_str().unwrap_or("?"));
+        match (*at(server, "is_own") == true, *at(server, "is_avoided") == true) {
+            (true, _) => format!("{name} (this one)"),
+            (false, true) => format!("{name} (CANNOT BE REACHED)"),
+            (false, false) => name,
+        }
+    };
+    let all: Vec<String> = servers.iter().map(one).collect();
+    if all.is_empty() { "none".to_owned() } else { all.join(", ") }
 }
 
 fn repositories(status: &Value) -> String {
@@ -282,6 +299,11 @@ mod tests {
                 { "name": "gone", "youngest": null, "date": null },
             ],
             "repositories_unnamed": 3,
+            "servers": [
+                { "name": "a:1", "is_own": true, "is_avoided": false },
+                { "name": "b:1", "is_own": false, "is_avoided": true },
+                { "name": "c:1", "is_own": false, "is_avoided": false },
+            ],
         });
         let text = table(&status, Timestamp(1_000_000_100_000_000));
         for line in [
@@ -294,6 +316,7 @@ mod tests {
             "Configuration           the new one has an error, the old one is in use\n",
             "gone         unreadable\n",
             "... and 3 more\n",
+            "Servers                 a:1 (this one), b:1 (CANNOT BE REACHED), c:1\n",
         ] {
             assert!(text.contains(line), "{line} is missing in {text}");
         }

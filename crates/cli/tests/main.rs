@@ -74,6 +74,8 @@ mod rules;
 mod search;
 #[cfg(feature = "secret-service")]
 mod secret_service;
+mod servers_http;
+mod servers_killed;
 mod servers_svn;
 mod service;
 mod sign_in;

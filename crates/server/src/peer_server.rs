@@ -1,4 +1,4 @@
-//! What other servers of the same repositories forward to this one: connections of svn://.
+//! What other servers of the same repositories forward to this one: connections of svn://, and requests of http.
 //!
 //! Invariants: nothing is served to a connection that has not proved that it is another server's; there are not many that have not
 //! yet; what was forwarded is answered here, whatever server the repository belongs to.
@@ -12,8 +12,8 @@ use sapwood_peers::link::{self, Caller};
 use sapwood_peers::{Door, Servers};
 use tokio::io::AsyncWriteExt as _;
 use tokio::net::TcpStream;
-use tokio::runtime::{self, Runtime};
-use tokio::sync::Semaphore;
+use tokio::runtime::Runtime;
+use tokio::sync::{Semaphore, watch};
 
 use crate::common::current::Current;
 use crate::common::listener::STACK;
@@ -21,16 +21,22 @@ use crate::common::metrics::Limit;
 use crate::common::operation_log::Subject;
 use crate::common::slots::Accepted;
 use crate::common::state::ServerState;
+use crate::dav::{self, Http};
 use crate::svn;
 
 /// Connections that have not proved whose they are; more wait to be accepted.
 const STRANGERS: usize = 256;
+/// Threads that wait for sockets.
+const IO_THREADS: usize = 1;
+/// How long requests in progress may take to finish when the server ends.
+const FAREWELL: Duration = Duration::from_secs(5);
 
 /// A running server for other servers. It ends when this is dropped.
 #[derive(Debug)]
 pub struct PeerServer {
     address: SocketAddr,
     server: Arc<Current<ServerState>>,
+    stop: watch::Sender<bool>,
     runtime: Option<Runtime>,
 }
 
@@ -39,22 +45,25 @@ impl PeerServer {
     ///
     /// # Errors
     /// System errors.
-    pub fn start(socket: TcpListener, server: &Arc<Current<ServerState>>) -> SvnResult<Self> {
+    pub fn start(
+        socket: TcpListener,
+        server: &Arc<Current<ServerState>>,
+        http: &Arc<Http>,
+    ) -> SvnResult<Self> {
         let failed =
             |e: std::io::Error| SvnError::io(&e, "Can't start the server for other servers");
         let address = socket.local_addr().map_err(failed)?;
         socket.set_nonblocking(true).map_err(failed)?;
-        let mut builder = runtime::Builder::new_multi_thread();
-        builder.worker_threads(1).thread_name("servers").enable_io().enable_time();
-        let runtime = builder.build().map_err(failed)?;
+        let runtime = dav::runtime(IO_THREADS).map_err(failed)?;
         let listener = {
             let _inside = runtime.enter();
             tokio::net::TcpListener::from_std(socket).map_err(failed)?
         };
-        let door = PeerDoor { server: Arc::clone(server) };
+        let (stop, stopped) = watch::channel(false);
+        let door = PeerDoor { server: Arc::clone(server), http: Arc::clone(http), stopped };
         runtime.spawn(accept(listener, door));
         server.get().watch_servers();
-        Ok(Self { address, server: Arc::clone(server), runtime: Some(runtime) })
+        Ok(Self { address, server: Arc::clone(server), stop, runtime: Some(runtime) })
     }
 
     /// Where it listens.
@@ -67,7 +76,8 @@ impl PeerServer {
 impl Drop for PeerServer {
     fn drop(&mut self) {
         if let Some(runtime) = self.runtime.take() {
-            runtime.shutdown_background();
+            let _ = self.stop.send(true);
+            runtime.shutdown_timeout(FAREWELL);
         }
         self.server.get().slots.end_all();
     }
@@ -77,13 +87,19 @@ impl Drop for PeerServer {
 #[derive(Clone)]
 struct PeerDoor {
     server: Arc<Current<ServerState>>,
+    http: Arc<Http>,
+    stopped: watch::Receiver<bool>,
 }
 
-async fn accept(listener: tokio::net::TcpListener, door: PeerDoor) {
+async fn accept(listener: tokio::net::TcpListener, mut door: PeerDoor) {
     let room = Arc::new(Semaphore::new(STRANGERS));
     loop {
         let Ok(stranger) = Arc::clone(&room).acquire_owned().await else { return };
-        let Ok((stream, address)) = listener.accept().await else {
+        let accepted = tokio::select! {
+            accepted = listener.accept() => accepted,
+            _ = door.stopped.changed() => return,
+        };
+        let Ok((stream, address)) = accepted else {
             // There are no file handles left, or the other side has gone again.
             tokio::time::sleep(Duration::from_millis(100)).await;
             continue;
@@ -128,16 +144,23 @@ async fn greet(
 
 impl PeerDoor {
     async fn serve(
-        &self,
+        self,
         shared: &Arc<ServerState>,
         mut stream: TcpStream,
         caller: Caller,
         address: SocketAddr,
     ) {
         match caller.hello.door {
+            // The other server does without this one. Over http it may go on with what it has begun here.
+            Door::Svn if shared.ending.has_begun() => {}
             Door::Svn => serve_svn(shared, stream, caller, address),
-            Door::Look | Door::Http => {
-                let Some(line) = caller.answer(caller.hello.door == Door::Look) else { return };
+            Door::Http => {
+                let Some(line) = caller.answer(true) else { return };
+                let Self { http, stopped, .. } = self;
+                dav::serve_forwarded(http, stream, address, line, stopped).await;
+            }
+            Door::Look => {
+                let Some(line) = caller.answer(true) else { return };
                 // Only the answer is wanted.
                 let _ = stream.write_all(line.as_bytes()).await;
             }

@@ -147,8 +147,9 @@ impl Sockets {
     pub(super) fn start_peers(
         &mut self,
         server: &Arc<Current<ServerState>>,
+        http: &Arc<Http>,
     ) -> SvnResult<Option<PeerServer>> {
-        self.peers.take().map(|socket| PeerServer::start(socket, server)).transpose()
+        self.peers.take().map(|socket| PeerServer::start(socket, server, http)).transpose()
     }
 }
 

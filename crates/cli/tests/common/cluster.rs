@@ -12,7 +12,7 @@ use sapwood_testkit::server::free_port;
 use sapwood_testkit::{Output, Programs, patience};
 use socket2::{Domain, Socket, Type};
 
-use super::places;
+use super::places::{self, ADA, status};
 
 /// The secret of all of them.
 pub const SECRET: &str = "the secret of all servers of a test";
@@ -212,4 +212,41 @@ pub fn talk(port: u16, from: Option<&str>, said: &[u8]) -> Vec<u8> {
     let mut answer = Vec::new();
     let _ = stream.read_to_end(&mut answer);
     answer
+}
+
+/// A request over a connection of its own, from an address, and the answer without what differs by its time and number.
+pub fn ask(all: &Cluster, at: usize, head: &str, headers: &str, body: &str) -> String {
+    let request = format!(
+        "{head} HTTP/1.1\r\nHost: any.example\r\nConnection: close\r\nContent-Length: {}\r\n{headers}\r\n{body}",
+        body.len()
+    );
+    let answer = talk(all.members[at].http, Some("127.0.0.77"), request.as_bytes());
+    let text = String::from_utf8(answer).unwrap();
+    let differs = |line: &&str| {
+        let line = line.to_ascii_lowercase();
+        line.starts_with("date:") || line.starts_with("x-request-id:")
+    };
+    text.split_inclusive("\r\n").filter(|line| !differs(line)).collect()
+}
+
+/// The value of a header in an answer.
+pub fn header<'a>(answer: &'a str, name: &str) -> &'a str {
+    let line =
+        answer.lines().find(|line| line.to_ascii_lowercase().starts_with(&format!("{name}: ")));
+    line.unwrap_or_else(|| panic!("no {name} in {answer}")).split_once(": ").unwrap().1
+}
+
+/// Begins a commit through a server: its name.
+pub fn begin(all: &Cluster, at: usize) -> String {
+    let kind = format!("{ADA}Content-Type: application/vnd.svn-skel\r\n");
+    let answer = ask(all, at, "POST /repo/!svn/me", &kind, "( create-txn )");
+    assert_eq!(status(&answer), 201, "{answer}");
+    header(&answer, "svn-txn-name").to_owned()
+}
+
+pub fn merge(name: &str) -> String {
+    format!(
+        "<?xml version=\"1.0\" encoding=\"utf-8\"?><D:merge xmlns:D=\"DAV:\"><D:source><D:href>/repo/!svn/txn/{name}\
+         </D:href></D:source></D:merge>"
+    )
 }

@@ -99,6 +99,13 @@ impl Network {
         (bits <= most).then_some(Self { address, bits })
     }
 
+    /// The range of one address.
+    #[must_use]
+    pub fn of(address: IpAddr) -> Self {
+        let address = address.to_canonical();
+        Self { address, bits: if address.is_ipv4() { 32 } else { 128 } }
+    }
+
     /// Whether an address is within.
     #[must_use]
     pub fn has(&self, address: IpAddr) -> bool {

@@ -31,7 +31,8 @@ pub(super) fn make(session: &Session<'_>, exchange: &mut Exchange) -> DavResult 
     if shared.server.ending.has_begun() {
         return Err(Fail::status(503, "The server is shutting down; try again later"));
     }
-    let kept = shared.txns.keep(session.repository.path(), editor, Some(name), &shared.settings);
+    let (folder, tag) = (session.repository.path(), shared.own_tag());
+    let kept = shared.txns.keep(folder, editor, Some(name), &shared.settings, tag.as_deref());
     kept.inspect_err(|_| shared.workers.met(Limit::OpenCommits))?;
     exchange.status(201);
     exchange.header("location", &session.address(&session.resource));

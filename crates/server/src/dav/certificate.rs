@@ -2,7 +2,7 @@
 //! certificate says about its owner.
 //!
 //! Invariant: a [`ClientCertificate`] was verified, in its handshake, against the authorities that the
-//! configuration names.
+//! configuration names; with another server of the same repositories, in that server's handshake.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -94,6 +94,8 @@ pub struct ClientCertificate {
     subject: Vec<(String, String)>,
     mails: Vec<String>,
     hosts: Vec<String>,
+    /// All of it.
+    der: Box<[u8]>,
 }
 
 impl ClientCertificate {
@@ -103,12 +105,13 @@ impl ClientCertificate {
         Self::read(first).map(Arc::new)
     }
 
-    fn read(der: &[u8]) -> Option<Self> {
+    /// Reads one that was verified, in a handshake of this server or of one that it believes.
+    pub(super) fn read(der: &[u8]) -> Option<Self> {
         let (_, certificate) = X509Certificate::from_der(der).ok()?;
         let subject = certificate.subject().iter_attributes().take(MAX_NAMES).filter_map(|part| {
             Some((part.attr_type().to_id_string(), part.as_str().ok()?.to_owned()))
         });
-        let mut read = Self { subject: subject.collect(), ..Self::default() };
+        let mut read = Self { subject: subject.collect(), der: der.into(), ..Self::default() };
         let others = certificate.subject_alternative_name().ok().flatten();
         let others = others.iter().flat_map(|names| &names.value.general_names).take(MAX_NAMES);
         for other in others {
@@ -119,6 +122,11 @@ impl ClientCertificate {
             }
         }
         Some(read)
+    }
+
+    /// All of it, as it came.
+    pub(super) const fn der(&self) -> &[u8] {
+        &self.der
     }
 
     /// The name by which it is known; the first where there are several of its kind. A name that is
@@ -152,6 +160,7 @@ mod tests {
             subject: vec![pair("2.5.4.3", "ada"), pair("2.5.4.3", "bob"), pair("2.5.4.10", "a\nb")],
             mails: vec![String::new(), "x@example.org".to_owned()],
             hosts: vec!["host".to_owned()],
+            der: Box::default(),
         };
         assert_eq!(certificate.name(CertificateName::Common), Some("ada"));
         assert_eq!(certificate.name(CertificateName::OtherHost), Some("host"));

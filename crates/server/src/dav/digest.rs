@@ -20,7 +20,7 @@ use crate::common::htdigest::Htdigest;
 /// The lifetime of a nonce, in seconds.
 const LIFETIME: u64 = 300;
 
-/// The secret of this process.
+/// The secret of this process, or of all servers of the same repositories.
 #[derive(Debug)]
 pub struct Nonces {
     secret: Vec<u8>,
@@ -38,6 +38,16 @@ impl Default for Nonces {
             secret.clear();
         }
         Self { secret, uses: NonceUses::default(), made: AtomicU64::new(0) }
+    }
+}
+
+impl Nonces {
+    /// With a key that other servers have, too: they accept each other's nonces, of which no two are the same.
+    pub(super) fn with_key(key: [u8; 32]) -> Self {
+        let mut first = [0; 8];
+        // Without random numbers, two clients of two servers may have the same nonce, and one of them is asked again.
+        let made = getrandom::fill(&mut first).map_or(0, |()| u64::from_be_bytes(first));
+        Self { secret: key.to_vec(), uses: NonceUses::default(), made: AtomicU64::new(made) }
     }
 }
 
@@ -247,6 +257,12 @@ mod tests {
         assert_eq!(prove(&head(&others, "secret", "/x?p=1")), Some(Proof::Old));
         assert_eq!(prove(&head(&others, "wrong", "/x?p=1")), not);
         assert_eq!(nonces.proof(&head(&fresh, "secret", "/x?p=1"), &file, "other"), not);
+        // Servers of the same repositories accept each other's, and make no two that are the same.
+        let [one, other] = [[7; 32]; 2].map(Nonces::with_key);
+        let made = one.make(now());
+        let proof = other.proof(&head(&made, "secret", "/x?p=1"), &file, "a b");
+        assert_eq!(proof, Some(Proof::Is("joe".to_owned())));
+        assert_ne!(made, other.make(now()));
         let unused = nonces.make(now());
         assert!(!nonces.challenge("r", &head(&unused, "secret", "/x")).contains("stale"));
     }

@@ -55,15 +55,21 @@ pub(super) fn post(session: &Session<'_>, exchange: &mut Exchange) -> DavResult 
         Post::CreateTxnWithProps(props) => props,
     };
     let editor = begin(session, props)?;
-    let name = editor.name();
     let chosen = session.head.header(headers::VTXN_NAME).filter(|name| !name.is_empty());
     let other = chosen.map(|name| Name::Virtual(name.to_owned()));
     let shared = session.shared;
     if shared.server.ending.has_begun() {
         return Err(Fail::status(503, "The server is shutting down; try again later"));
     }
-    let kept = shared.txns.keep(session.repository.path(), editor, other, &shared.settings);
-    kept.inspect_err(|_| shared.workers.met(Limit::OpenCommits))?;
+    let tag = shared.own_tag();
+    let kept = shared.txns.keep(
+        session.repository.path(),
+        editor,
+        other,
+        &shared.settings,
+        tag.as_deref(),
+    );
+    let name = kept.inspect_err(|_| shared.workers.met(Limit::OpenCommits))?;
     match chosen {
         Some(chosen) => exchange.header(headers::VTXN_NAME, chosen),
         None => exchange.header(headers::TXN_NAME, &name),

@@ -10,6 +10,7 @@ use sapwood_wire_dav::headers;
 
 use super::certificate::ClientCertificate;
 use super::credentials;
+use super::peers::statement::{STATEMENT, Statement};
 use super::sign_in::asking::Said;
 use crate::common::request_number::RequestNumber;
 use crate::common::users::Verdict;
@@ -46,6 +47,24 @@ pub struct Head {
     pub verdict: Option<Verdict>,
     /// What the provider of OpenID Connect said, once it was asked.
     pub said: Option<Said>,
+    /// How the request came.
+    pub(super) arrival: Arrival,
+    /// Whether another server, which it is for, has not taken it: it is answered here.
+    pub(super) is_here: bool,
+}
+
+/// How a request came.
+#[derive(Debug)]
+pub(super) enum Arrival {
+    /// By its client, or by a proxy.
+    Client,
+    /// By another server of the same repositories, which means one of them.
+    Server {
+        /// The repository's token.
+        repository: String,
+    },
+    /// Over a connection of another server, without what that says, or as its client with it.
+    Malformed,
 }
 
 impl Head {
@@ -70,7 +89,27 @@ impl Head {
             request: None,
             verdict: None,
             said: None,
+            arrival: Arrival::Client,
+            is_here: false,
         }
+    }
+
+    /// Takes over what the connection says of the request: `is_server` if it is one of another server, which is believed.
+    pub(super) fn arrived(&mut self, is_server: bool, certificate: Option<Arc<ClientCertificate>>) {
+        let has_statement = self.headers.contains_key(STATEMENT);
+        self.certificate = certificate;
+        self.arrival = match Statement::read(&self.headers).filter(|_| is_server) {
+            Some(Statement { origin, repository, certificate }) => {
+                self.client = origin.client;
+                self.scheme = if origin.secure { "https" } else { "http" };
+                self.host = origin.host;
+                self.is_proxied = origin.is_proxied;
+                self.certificate = certificate;
+                Arrival::Server { repository }
+            }
+            None if is_server || has_statement => Arrival::Malformed,
+            None => Arrival::Client,
+        };
     }
 
     /// An address on this server as a URL, as far as it is known how the client calls us.

@@ -25,6 +25,7 @@ use super::service::{self, Origin, Peer};
 use super::socket::{SharedSocket, Socket};
 use super::tls::{Tls, TlsSettings};
 use super::workers::Workers;
+use crate::common::settings::Network;
 
 /// Threads that wait for sockets, parse requests and accept connections. Replies are written, and bodies read,
 /// by the threads of requests. More threads here would wake each other for little work.
@@ -52,6 +53,21 @@ const LAST_WORDS: Duration = Duration::from_secs(2);
 const LAST_BYTES: u64 = 64 << 10;
 /// How long requests in progress may take to finish when the server ends.
 const FAREWELL: Duration = Duration::from_secs(5);
+
+/// A runtime for requests, whose threads may block.
+///
+/// # Errors
+/// System errors.
+pub(crate) fn runtime(io_threads: usize) -> std::io::Result<Runtime> {
+    runtime::Builder::new_multi_thread()
+        .worker_threads(io_threads)
+        .max_blocking_threads(Workers::threads())
+        .thread_keep_alive(THREAD_IDLE)
+        .thread_stack_size(STACK)
+        .enable_io()
+        .enable_time()
+        .build()
+}
 
 /// A running http server. It ends when this is dropped, or by [`HttpServer::stop`].
 #[derive(Debug)]
@@ -82,15 +98,8 @@ impl HttpServer {
         let failed = |e: std::io::Error| SvnError::io(&e, "Can't start http server");
         let address = socket.local_addr().map_err(failed)?;
         socket.set_nonblocking(true).map_err(failed)?;
-        let runtime = runtime::Builder::new_multi_thread()
-            .worker_threads(if tls.is_some() { TLS_THREADS } else { IO_THREADS })
-            .max_blocking_threads(Workers::threads())
-            .thread_keep_alive(THREAD_IDLE)
-            .thread_stack_size(STACK)
-            .enable_io()
-            .enable_time()
-            .build()
-            .map_err(failed)?;
+        let runtime = runtime(if tls.is_some() { TLS_THREADS } else { IO_THREADS });
+        let runtime = runtime.map_err(failed)?;
         let (stop, stopped) = watch::channel(false);
         let listener = {
             let _inside = runtime.enter();
@@ -156,7 +165,8 @@ async fn accept(
         let _ = socket.set_keepalive(true);
         let _ = socket.set_tcp_notsent_lowat(UNSENT);
         let (http, stopped) = (Arc::clone(&http), stopped.clone());
-        let connection = AcceptedConnection { address: peer, http, stopped, place };
+        let connection =
+            AcceptedConnection { address: peer, http, stopped, place, is_server: false };
         let Some(tls) = &tls else {
             drop(tokio::spawn(connection.serve(stream, false, None)));
             continue;
@@ -197,6 +207,30 @@ async fn read_over(mut stream: TcpStream) {
     let _ = tokio::io::copy(&mut rest, &mut tokio::io::sink()).await;
 }
 
+/// Serves the requests of a connection of another server, which has proved that it is one. `welcome` is said before them.
+pub(crate) async fn serve_forwarded(
+    http: Arc<Http>,
+    mut stream: TcpStream,
+    address: SocketAddr,
+    welcome: String,
+    stopped: watch::Receiver<bool>,
+) {
+    let shared = http.current();
+    let Some(room) = shared.slots.room().await else { return };
+    // It stands for many clients.
+    let trusted = [Network::of(address.ip())];
+    let Some(place) = shared.slots.enter(room, address.ip(), &trusted) else { return };
+    drop(shared);
+    let socket = socket2::SockRef::from(&stream);
+    let _ = socket.set_keepalive(true);
+    let _ = socket.set_tcp_notsent_lowat(UNSENT);
+    if stream.write_all(welcome.as_bytes()).await.is_err() {
+        return;
+    }
+    let connection = AcceptedConnection { address, http, stopped, place, is_server: true };
+    connection.serve(stream, false, None).await;
+}
+
 /// How connections are served.
 fn http1() -> Builder {
     let mut builder = Builder::new();
@@ -217,6 +251,8 @@ struct AcceptedConnection {
     http: Arc<Http>,
     stopped: watch::Receiver<bool>,
     place: ConnectionSlot,
+    /// Whether it is one of another server.
+    is_server: bool,
 }
 
 impl AcceptedConnection {
@@ -228,10 +264,10 @@ impl AcceptedConnection {
         secure: bool,
         certificate: Option<Arc<ClientCertificate>>,
     ) -> impl Future<Output = ()> + Send + use<S> {
-        let Self { address, http, stopped, place } = self;
+        let Self { address, http, stopped, place, is_server } = self;
         let driven = PolledConnection::new(|driver: Driver| {
             let pulse = Arc::new(Pulse::default());
-            let peer = Peer { address, secure, certificate };
+            let peer = Peer { address, secure, certificate, is_server };
             let stream = SharedSocket::new(stream);
             let origin = Origin { peer, driver, line: stream.line() };
             let service = {

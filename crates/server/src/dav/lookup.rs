@@ -20,7 +20,7 @@ const MAX_NAME: usize = 255;
 #[derive(Debug)]
 pub(super) enum LookupResult<'s> {
     /// A repository.
-    Repository(Box<InRepository<'s>>),
+    Repository(Box<Located<'s>>),
     /// A folder above repositories.
     Folder(InFolder<'s>),
     /// Nothing, at a location of the configuration.
@@ -44,6 +44,23 @@ pub(super) fn name_and_rest(below: &str) -> SvnResult<(String, &str)> {
     let Some((first, rest)) = first_part(below) else { return Ok((String::new(), "")) };
     let name = name_of(first)?;
     Ok((name.unwrap_or_else(String::new), rest))
+}
+
+/// Where a repository is, which was not opened.
+#[derive(Debug)]
+pub(super) struct Located<'s> {
+    /// Its folder.
+    pub(super) folder: PathBuf,
+    /// The position at which the names of repositories begin.
+    start: &'s Path,
+    /// The decoded path of its URL.
+    decoded: String,
+    /// The percent-encoded path of its URL, without a slash at its end.
+    pub(super) root: String,
+    /// The rest of the path, percent-encoded.
+    pub(super) below: String,
+    /// The location of the configuration, if it is at one.
+    pub(super) location: Option<&'s Location>,
 }
 
 /// A folder above repositories.
@@ -137,13 +154,8 @@ fn push(path: &mut String, name: &str) {
     path.push_str(name);
 }
 
-/// Finds what the percent-encoded `path` leads to. `warn` is called with warnings about authz
-/// files.
-pub(super) fn find<'s>(
-    shared: &'s HttpState,
-    path: &str,
-    warn: &mut dyn FnMut(SvnError),
-) -> SvnResult<Option<LookupResult<'s>>> {
+/// Finds what the percent-encoded `path` leads to, without opening it.
+pub(super) fn find<'s>(shared: &'s HttpState, path: &str) -> SvnResult<Option<LookupResult<'s>>> {
     let settings = &shared.server.settings;
     let Some(Start { root: start, location, mut decoded, mut rest }) = start(shared, path)? else {
         return Ok(None);
@@ -159,17 +171,9 @@ pub(super) fn find<'s>(
     let (mut folder, mut depth) = (start.to_owned(), 0usize);
     for _ in 0..MAX_LEVELS {
         if is_top(&folder, depth) {
-            let access = location.and_then(|location| location.access.as_deref());
-            let mut found = describe(&shared.server, start, &folder, access, warn)?;
-            // A repository with a location of its own has that location's name, as with
-            // mod_authz_svn.
-            let own = decoded.rsplit('/').next().filter(|name| !name.is_empty());
-            if let Some(name) = own.filter(|_| access.is_some() && folder == start) {
-                name.clone_into(&mut found.authz_name);
-            }
             let root = format!("{}{}", prefix(&decoded), uri::encode(&decoded));
             let below = rest.to_owned();
-            let place = InRepository { found, root, below, location };
+            let place = Located { folder, start, decoded, root, below, location };
             return Ok(Some(LookupResult::Repository(Box::new(place))));
         }
         let Some((first, after)) = first_part(rest) else {
@@ -190,6 +194,29 @@ pub(super) fn find<'s>(
         }
     }
     Ok(location.map(|location| LookupResult::Nothing(InNothing { location, below })))
+}
+
+impl<'s> Located<'s> {
+    /// Opens the repository, and reads how it may be used. `warn` is called with warnings about authz files.
+    ///
+    /// # Errors
+    /// As of [`describe`].
+    pub(super) fn open(
+        self,
+        shared: &HttpState,
+        warn: &mut dyn FnMut(SvnError),
+    ) -> SvnResult<InRepository<'s>> {
+        let Self { folder, start, decoded, root, below, location } = self;
+        let access = location.and_then(|location| location.access.as_deref());
+        let mut found = describe(&shared.server, start, &folder, access, warn)?;
+        // A repository with a location of its own has that location's name, as with
+        // mod_authz_svn.
+        let own = decoded.rsplit('/').next().filter(|name| !name.is_empty());
+        if let Some(name) = own.filter(|_| access.is_some() && folder == start) {
+            name.clone_into(&mut found.authz_name);
+        }
+        Ok(InRepository { found, root, below, location })
+    }
 }
 
 const fn prefix(decoded: &str) -> &'static str {

@@ -3,17 +3,22 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use sapwood_core::{ErrorCode, SvnError};
+use hyper::header::HeaderValue;
+use sapwood_core::{ErrorCode, SvnError, SvnResult};
+use sapwood_fs::Engine;
 use sapwood_web::{Reply, site};
 
 use super::authenticate::Asks;
 use super::credentials::Claim;
 use super::exchange::Exchange;
 use super::fail::{DavResult, Fail};
-use super::head::Head;
-use super::lookup::{self, InFolder, InRepository, LookupResult};
+use super::head::{Arrival, Head};
+use super::lookup::{self, InFolder, InRepository, Located, LookupResult};
 use super::master::{Forward, ForwardFailure};
 use super::options::ALLOWED;
+use super::peers::forward::PeerForward;
+use super::peers::statement::{ELSEWHERE, MISDIRECTED};
+use super::peers::{self, Way};
 use super::repository_list::ListForm;
 use super::session::Session;
 use super::settings::Redirect;
@@ -46,6 +51,8 @@ pub(super) enum Next {
     Body,
     /// The master makes the reply.
     Forward(Box<Forward>),
+    /// Another server makes the reply, if it can.
+    Peer(Box<PeerForward>),
 }
 
 /// Whether a request was answered.
@@ -53,6 +60,8 @@ enum Answer {
     Given,
     /// It is one for the master.
     Forward(Box<Forward>),
+    /// It is one for another server.
+    Peer(Box<PeerForward>),
     /// It is admitted, and waits for its body.
     Admitted,
 }
@@ -71,6 +80,7 @@ pub(super) fn handle(
         Ok(Ok(Answer::Given)) => exchange.finish(),
         Ok(Ok(Answer::Admitted)) => return Next::Body,
         Ok(Ok(Answer::Forward(forward))) => return Next::Forward(forward),
+        Ok(Ok(Answer::Peer(forward))) => return Next::Peer(forward),
         Ok(Err((Fail::Prove(claim), _))) => return Next::Prove(claim),
         Ok(Err((Fail::Ask(question), _))) => return Next::Ask(question),
         Ok(Err((Fail::AskWho, asks)))
@@ -197,12 +207,17 @@ fn answer(
         return Ok(Answer::Given);
     }
     let found = find(shared, head, &head.path).map_err(nowhere)?;
+    if is_elsewhere(shared, head, found.as_ref()) {
+        exchange.status(MISDIRECTED);
+        exchange.append(ELSEWHERE, HeaderValue::from_static("1"));
+        return Ok(Answer::Given);
+    }
     if let Some(folder) = folder_of_values(shared, head, found.as_ref()) {
         return in_folder(shared, head, exchange, (&folder, ListForm::Values));
     }
     match found {
         Some(LookupResult::Repository(place)) => {
-            in_repository(shared, head, exchange, stage, *place)
+            at_repository(shared, head, exchange, stage, *place)
         }
         Some(LookupResult::Folder(folder)) => {
             in_folder(shared, head, exchange, (&folder, ListForm::Page))
@@ -222,6 +237,12 @@ fn answer(
 fn check_head(shared: &HttpState, head: &Head) -> DavResult {
     if shared.settings.requires_certificate && head.certificate.is_none() {
         return Err(Fail::Forbidden);
+    }
+    if matches!(head.arrival, Arrival::Malformed) {
+        return Err(Fail::status(
+            400,
+            "The request is not believed: it says that a server forwards it",
+        ));
     }
     if head.wants_host && !head.headers.contains_key("host") {
         return Err(Fail::status(400, "There is no Host header"));
@@ -264,12 +285,48 @@ fn in_folder(
     shown.map(|()| Answer::Given).map_err(|fail| (fail, asks))
 }
 
-/// What is at a path. Errors of configuration and rules files go to the log: clients are not shown them.
+/// What is at a path.
 fn find<'a>(
     shared: &'a HttpState,
     head: &Head,
     path: &str,
 ) -> Result<Option<LookupResult<'a>>, Fail> {
+    look_up(shared, head, |_| lookup::find(shared, path))
+}
+
+/// Who answers a request for a repository: another server, or this one.
+fn at_repository(
+    shared: &HttpState,
+    head: &Head,
+    exchange: &mut Exchange,
+    stage: Stage,
+    place: Located<'_>,
+) -> Result<Answer, (Fail, Asks)> {
+    let way = peers::way(shared, head, exchange, stage, &place).map_err(nowhere)?;
+    if let Way::Peer(forward) = way {
+        return Ok(Answer::Peer(forward));
+    }
+    let place = look_up(shared, head, |warn| place.open(shared, warn)).map_err(nowhere)?;
+    in_repository(shared, head, exchange, stage, place)
+}
+
+/// Whether another server means a repository that is not at the path of the request, or would begin a commit with a server that ends.
+fn is_elsewhere(shared: &HttpState, head: &Head, found: Option<&LookupResult<'_>>) -> bool {
+    let Arrival::Server { repository } = &head.arrival else { return false };
+    let Some(LookupResult::Repository(place)) = found else { return true };
+    let begins = matches!(head.method.as_str(), "POST" | "MKACTIVITY");
+    if begins && shared.server.ending.has_begun() {
+        return true;
+    }
+    Engine::stored_repository(&place.folder.join("db")).as_ref() != Some(repository)
+}
+
+/// Looks for what a request is for. Errors of configuration and rules files go to the log: clients are not shown them.
+fn look_up<T>(
+    shared: &HttpState,
+    head: &Head,
+    look: impl FnOnce(&mut dyn FnMut(SvnError)) -> SvnResult<T>,
+) -> Result<T, Fail> {
     let host = head.client.to_string();
     let log = |error: &SvnError, warning: bool| {
         if let Some(log) = &shared.server.log {
@@ -278,7 +335,7 @@ fn find<'a>(
             log.error(subject, error, warning);
         }
     };
-    lookup::find(shared, path, &mut |warning| log(&warning, true)).map_err(|error| {
+    look(&mut |warning| log(&warning, true)).map_err(|error| {
         log(&error, false);
         match error.code() {
             // If rules cannot be read, no user is admitted.

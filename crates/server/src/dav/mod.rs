@@ -25,6 +25,7 @@
 //! * [`txns`]: commits in progress; `txn_resource`: that of a request's resource.
 //! * `pages`, `web_reply`: the pages of the crate `web`, as replies.
 //! * [`master`]: a mirror passes write requests on to it; `relay`: how requests go to another server, and replies come back.
+//! * `peers`: requests for repositories of other servers of the same store.
 //! * [`autoversioning`]: commits changes that other programs make at plain URLs; `unversioned`: where that is off.
 //!
 //! Invariant: access is decided before a body is read.
@@ -71,6 +72,7 @@ mod overflow;
 mod own_form;
 mod packing;
 mod pages;
+mod peers;
 mod piece;
 mod polled_connection;
 mod propfind;
@@ -107,6 +109,7 @@ pub mod workers;
 pub use access_log::{AccessForm, AccessLog};
 pub use certificate::{ClientAuthorities, certificate_end};
 pub use http::HttpServer;
+pub(crate) use http::{runtime, serve_forwarded};
 pub use master::Master;
 pub use protocol::Http;
 pub use state::HttpState;

@@ -19,7 +19,7 @@ use sapwood_core::{ErrorCode, SvnError, SvnResult, base64, len64};
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 
-use super::access_log::Outcome;
+use super::access_log;
 use super::autoversioning;
 use super::body::{Body, RawBody};
 use super::certificate::ClientCertificate;
@@ -29,10 +29,11 @@ use super::fail::client_gone;
 use super::head::Head;
 use super::idle::{TrackedBody, UnderWay};
 use super::login;
-use super::master::Forward;
+use super::master::{Forward, ForwardFailure};
 use super::methods::{self, Next};
 use super::outlet::Outlet;
 use super::packing;
+use super::peers::forward::{Outcome, PeerForward};
 use super::polled_connection::Driver;
 use super::reply::ReplyBody;
 use super::sign_in::asking::{self, Question, Said};
@@ -58,6 +59,8 @@ pub(super) struct Peer {
     /// Whether it is encrypted.
     pub(super) secure: bool,
     pub(super) certificate: Option<Arc<ClientCertificate>>,
+    /// Whether it has proved that it is another server of the same repositories.
+    pub(super) is_server: bool,
 }
 
 /// The connection that a request came by.
@@ -147,11 +150,38 @@ async fn work(mut job: Box<Job>, line: &ClientSocket, mut reply: Reply) -> Respo
                 drop(tokio::spawn(job.forward(*forward)));
                 return received(reply).await;
             }
+            Next::Peer(forward) => match forwarded(job, *forward, &mut reply).await {
+                Ok(reply) => return reply,
+                Err(its) => {
+                    job = its;
+                    stage = job.first_stage().await;
+                    true
+                }
+            },
             Next::Done => return received(reply).await,
         };
         if !ready {
             return job.give_up(reply).await;
         }
+    }
+}
+
+/// Another server's reply to a request; the request where this server is to answer.
+async fn forwarded(
+    job: Box<Job>,
+    forward: PeerForward,
+    reply: &mut Reply,
+) -> Result<Response<ReplyBody>, Box<Job>> {
+    let forwarding = tokio::spawn(job.forward_to_peer(forward));
+    let ended = tokio::select! {
+        biased;
+        // A task that ends without a reply has panicked.
+        reply = &mut *reply => return Ok(reply.unwrap_or_else(|_| ReplyBody::internal_error())),
+        ended = forwarding => ended,
+    };
+    match ended {
+        Ok(Some(job)) => Err(job),
+        _ => Ok(reply.await.unwrap_or_else(|_| ReplyBody::internal_error())),
     }
 }
 
@@ -193,7 +223,7 @@ impl Job {
         let Origin { peer, driver, line } = origin;
         let (http, limits) = (&shared.settings, shared.server.settings.limits);
         let mut head = Head::new(parts, peer.address, peer.secure, &http.trusted_proxies);
-        head.certificate = peer.certificate;
+        head.arrived(peer.is_server, peer.certificate);
         head.request = Some(shared.server.numbers.next());
         let caller = workers::caller(&head);
         let outlet = Outlet {
@@ -271,6 +301,24 @@ impl Job {
         self.log();
     }
 
+    /// Lets another server make the reply. If that has not begun with it, the request is returned, and answered here.
+    async fn forward_to_peer(mut self: Box<Self>, forward: PeerForward) -> Option<Box<Self>> {
+        let Self { shared, head, exchange, .. } = &mut *self;
+        match forward.run(shared, head, exchange).await {
+            Outcome::Here => {
+                self.head.is_here = true;
+                return Some(self);
+            }
+            Outcome::Done => {}
+            Outcome::Failed(error, status) => {
+                let failure = ForwardFailure { error, status, repository: "-".to_owned() };
+                methods::fail_forwarded(shared, head, exchange, &failure);
+            }
+        }
+        self.log();
+        None
+    }
+
     /// Counts the request, and writes its line to the access log.
     fn log(&self) {
         let (_, bytes) = self.exchange.outcome();
@@ -280,7 +328,7 @@ impl Job {
             let (status, bytes) = self.exchange.outcome();
             log.write(
                 &self.head,
-                Outcome {
+                access_log::Outcome {
                     user: self.exchange.user.as_ref().map(Principal::name),
                     status,
                     bytes,

@@ -11,6 +11,8 @@ use super::autoversioning::held::HeldLocks;
 use super::autoversioning::pending::Saves;
 use super::connection_slots::ConnectionSlots;
 use super::digest::Nonces;
+use super::peers::names::ChosenNames;
+use super::peers::pools::Pools;
 use super::settings::HttpSettings;
 use super::sign_in::SignIn;
 use super::tls::Tls;
@@ -45,6 +47,10 @@ pub struct HttpState {
     pub workers: Arc<Workers>,
     /// Commits in progress.
     pub txns: Arc<OpenTxns>,
+    /// Where those of other servers went whose names their clients chose.
+    pub(super) chosen: Arc<ChosenNames>,
+    /// Connections to other servers.
+    pub(super) pools: Arc<Pools>,
     /// The certificate of https, where that is spoken.
     pub(super) tls: Arc<RwLock<Option<Arc<Tls>>>>,
     /// What reads repositories for the page of the server's status.
@@ -86,7 +92,7 @@ impl HttpState {
         Ok(Self {
             server: Arc::clone(server),
             access_log,
-            nonces: Arc::default(),
+            nonces: nonces(server),
             sign_in: sign_in(&settings, None)?,
             forms: Secret::new().map_err(SvnError::from)?,
             held: Arc::default(),
@@ -94,11 +100,18 @@ impl HttpState {
             slots: ConnectionSlots::new(&settings.limits, &server.metrics),
             workers: Workers::new(server, settings.limits.spool_bytes),
             txns: Arc::default(),
+            chosen: Arc::default(),
+            pools: Arc::default(),
             tls: Arc::default(),
             status: Arc::default(),
             requests: server.metrics.requests("http", METHODS),
             settings,
         })
+    }
+
+    /// The tag of this server in names of commits, where there are other servers.
+    pub(super) fn own_tag(&self) -> Option<String> {
+        self.server.settings.servers.as_ref().map(|servers| servers.settings().own.tag())
     }
 
     /// The same server with other settings; limits stay as they are, and directories of users keep the logins that they
@@ -117,7 +130,10 @@ impl HttpState {
         Ok(Self {
             server: Arc::clone(server),
             access_log,
-            nonces: Arc::clone(&self.nonces),
+            nonces: match server.has_servers_of(&self.server) {
+                true => Arc::clone(&self.nonces),
+                false => nonces(server),
+            },
             sign_in: sign_in(&settings, self.sign_in.as_deref())?,
             forms: self.forms.clone(),
             held: Arc::clone(&self.held),
@@ -125,12 +141,21 @@ impl HttpState {
             slots: Arc::clone(&self.slots),
             workers: Arc::clone(&self.workers),
             txns: Arc::clone(&self.txns),
+            chosen: Arc::clone(&self.chosen),
+            pools: Arc::clone(&self.pools),
             tls: Arc::clone(&self.tls),
             status: Arc::clone(&self.status),
             requests: Arc::clone(&self.requests),
             settings,
         })
     }
+}
+
+/// The nonces of a server: with others of the same repositories, any of them makes and accepts them.
+fn nonces(server: &ServerState) -> Arc<Nonces> {
+    let servers = server.settings.servers.as_ref();
+    let key = servers.and_then(|servers| servers.settings().secret.key("nonces"));
+    key.map_or_else(Arc::default, |key| Arc::new(Nonces::with_key(key)))
 }
 
 /// What sign-ins have in common, if there are any.

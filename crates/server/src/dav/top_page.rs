@@ -50,8 +50,9 @@ fn is_shown(shared: &HttpState, head: &Head, location: &Location) -> bool {
         None => None,
     };
     let path = format!("/{}", uri::encode(&location.prefix));
-    match lookup::find(shared, &path, &mut |_| {}) {
+    match lookup::find(shared, &path) {
         Ok(Some(LookupResult::Repository(place))) => {
+            let Ok(place) = place.open(shared, &mut |_| {}) else { return false };
             let found = place.found;
             let (name, rules_name) = (&found.name, &found.authz_name);
             let mut access =

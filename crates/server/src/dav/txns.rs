@@ -50,6 +50,14 @@ struct Entry {
     used: Instant,
 }
 
+/// The name that clients get of a transaction of the server with this tag.
+fn tagged(name: &str, tag: Option<&str>) -> String {
+    match tag {
+        Some(tag) => format!("{name}.{tag}"),
+        None => name.to_owned(),
+    }
+}
+
 /// All commits in progress.
 #[derive(Debug, Default)]
 pub struct OpenTxns {
@@ -114,7 +122,8 @@ fn over() -> SvnError {
 }
 
 impl OpenTxns {
-    /// Stores a new commit under its transaction's name, and under another one if there is one.
+    /// Stores a new commit under its transaction's name, with the tag of this server if it has one, and under another one if there is
+    /// one. Returns the name for its client.
     ///
     /// # Errors
     /// E160000 when there are too many commits.
@@ -124,8 +133,10 @@ impl OpenTxns {
         editor: TxnEditor,
         other: Option<Name>,
         settings: &HttpSettings,
-    ) -> SvnResult<()> {
-        let name = Name::Txn(editor.name());
+        tag: Option<&str>,
+    ) -> SvnResult<String> {
+        let shown = tagged(&editor.name(), tag);
+        let name = Name::Txn(shown.clone());
         let txn = OpenTxn(Arc::new(Mutex::new(Some(editor))));
         let now = Instant::now();
         let mut open = self.open.lock();
@@ -162,7 +173,7 @@ impl OpenTxns {
         drop(open);
         // Aborting may have to remove files.
         ended.iter().for_each(|txn| drop(txn.lock().0.take()));
-        Ok(())
+        Ok(shown)
     }
 
     /// How many there are.

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use prometheus_client::encoding::{prometheus_text, text};
 use prometheus_client::registry::Registry;
+use sapwood_peers::servers::State;
 use sapwood_web::Reply;
 use sapwood_web::site::{self, Visitor};
 use serde_json::json;
@@ -135,6 +136,12 @@ impl Pages {
                 }),
             })
         };
+        let servers = server.settings.servers.as_ref().map(|servers| {
+            let state = |one: State| {
+                json!({ "name": one.name.to_string(), "is_own": one.is_own, "is_avoided": one.is_avoided })
+            };
+            servers.states().into_iter().map(state).collect::<Vec<_>>()
+        });
         let body = json!({
             "version": env!("CARGO_PKG_VERSION"),
             "started": summary.started,
@@ -147,6 +154,7 @@ impl Pages {
             "last_reload_successful": summary.last_reload_successful,
             "certificate_end": sample.certificate_end,
             "is_ending": server.ending.has_begun(),
+            "servers": servers,
             "repositories": repositories.named.iter().map(of_repository).collect::<Vec<_>>(),
             "repositories_unnamed": repositories.unnamed,
             "has_backups": repositories.has_backups,

@@ -137,7 +137,7 @@ impl Master {
         self: Arc<Self>,
         request: Request<ForwardedBody>,
     ) -> SvnResult<(Sender, Response<Incoming>)> {
-        self.pool.send(request, || self.connect()).await.map_err(|failure| match failure {
+        self.pool.send(request, || self.connect(), || ()).await.map_err(|failure| match failure {
             SendFailure::Unsent(error) => error,
             SendFailure::InDoubt(error) => self.unreachable(&error),
         })

@@ -53,7 +53,7 @@ impl Pool {
     }
 
     /// Sends a request, over a new connection where there is none. If the other server has closed the connection since its last use, and
-    /// has read nothing of the request, it is sent over another one.
+    /// has read nothing of the request, it is sent over another one. `connected` is called when there is a connection.
     ///
     /// # Errors
     /// Those of `connect`, and of the connection.
@@ -61,6 +61,7 @@ impl Pool {
         &self,
         mut request: Request<ForwardedBody>,
         connect: impl Fn() -> C,
+        connected: impl Fn(),
     ) -> Result<(Sender, Response<Incoming>), SendFailure<E>> {
         loop {
             let kept = self.take();
@@ -74,6 +75,7 @@ impl Pool {
                 Err(error) => return Err(SendFailure::InDoubt(error)),
                 Ok(()) => {}
             }
+            connected();
             match sender.try_send_request(request).await {
                 Ok(response) => return Ok((sender, response)),
                 Err(mut error) => match error.take_message() {
