@@ -151,7 +151,8 @@ def benchmarks():
            plain("Convert: 47,191 revisions", "convert.tsv"),
            plain("Convert: 13,800 revisions", "convert-short.tsv")]
     other = [plain("svnadmin", "admin.tsv"), plain("Commits", "commits.tsv"), plain("500 clients", "crowd.tsv"),
-             plain("Logins by SASL and a tunnel beside svn:", "logins.tsv"), plain("A repository in an object store", "store.tsv")]
+             plain("Logins by SASL and a tunnel beside svn:", "logins.tsv"), plain("A repository in an object store", "store.tsv"),
+             plain("Three servers of one store, while all fails", "cluster.tsv")]
     service = [plain("Web pages of a large repository", "web.tsv"), plain("Metrics: their share of a hot log", "metrics.tsv"), plain("A directory that hangs, and guessed passwords", "login-pressure.tsv")]
     http = [plain("Server's processor time, third time, s", "http-hot.tsv"),
             plain("The same of 25 November, by quick builds, with update, lists and blame", "http-hot-more.tsv"),

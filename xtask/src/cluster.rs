@@ -1,7 +1,7 @@
 //! `cargo xtask cluster`: three servers of one repository in a store, in network namespaces, while servers, network and store fail.
 //!
 //! The work is in `testkit` (`cluster`); here it is built. Options go to it: `--seconds N`, `--commits N`, `--clients N`, `--seed N`,
-//! `--longest-stop SECONDS`, `--ceph` (the store is Ceph's gateway by `tools/ceph.sh`, in place of a folder). Invariant: what runs is what is
+//! `--calm COMMITS` (acknowledged between two faults), `--longest-stop SECONDS`, `--ceph` (the store is Ceph's gateway by `tools/ceph.sh`, in place of a folder). Invariant: what runs is what is
 //! in the working tree, unless `SAPWOOD_BIN` names another program.
 
 use std::process::Command;

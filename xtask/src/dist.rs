@@ -120,7 +120,8 @@ impl Machine {
 
 /// The profile of a build, and what only packages have: object stores of the protocol of S3, which take a minute to build.
 fn options(profile: &str) -> Vec<&str> {
-    let features: &[&str] = if profile == "dev" { &[] } else { &["--features", "sapwood-cli/s3"] };
+    let features: &[&str] =
+        if profile == "dev" { &[] } else { &["--features", "sapwood-cli/s3,sapwood-cli/postgres"] };
     [&["--profile", profile], features].concat()
 }
 

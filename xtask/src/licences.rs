@@ -17,7 +17,7 @@ const ALLOWED: [&str; 8] =
     ["0BSD", "Apache-2.0", "MIT", "ISC", "BSD-3-Clause", "Zlib", "Unicode-3.0", "Unlicense"];
 
 /// Packages that may be there in two versions, and why.
-const TWICE: [(&str, &str); 13] = [
+const TWICE: [(&str, &str); 14] = [
     ("base64", "`instant-acme` is made with the older one"),
     ("bitflags", "`nix` of the feature `secret-service` is made with the older one"),
     ("crypto-common", "comes with `digest`"),
@@ -25,6 +25,7 @@ const TWICE: [(&str, &str); 13] = [
     ("quick-xml", "`object_store` of the feature `s3` is made with the older one"),
     ("thiserror", "`rustbus` of the feature `secret-service` is made with the older one"),
     ("thiserror-impl", "comes with `thiserror`"),
+    ("fallible-iterator", "`postgres` has the older one, `rusqlite` the newer"),
     ("getrandom", "`ring` is made with the older one"),
     ("itertools", "`object_store` of the feature `s3` has the newer one, `bindgen` the older"),
     ("nom", "`ldap3` and `x509-parser` have the seventh, `lettre` the eighth"),

@@ -1,7 +1,7 @@
 //! `cargo xtask objects`: what stands on object stores, tried against a real one.
 //!
 //! `tools/ceph.sh` makes and ends the store: Ceph's gateway, from Debian; `tools/azurite.sh` the emulator of
-//! Azure's, from npm. It is no step of `cargo xtask test`, since it takes
+//! Azure's, from npm; tests of logs in PostgreSQL start Debian's. It is no step of `cargo xtask test`, since it takes
 //! 300 MB of packages, and some minutes with a build that has the feature. Invariant: nothing of the store is left.
 
 use std::fs;
@@ -24,6 +24,10 @@ const TESTS: [(&str, &str); 3] = [
 pub(crate) fn objects() -> Result<(), String> {
     let folder = std::env::temp_dir().join(format!("sapwood-objects-{}", std::process::id()));
     let _ = fs::remove_dir_all(&folder);
+    let database = ["--package", "sapwood-objects-postgres", "--features", "postgres"];
+    let lints = ["clippy", "--all-targets"];
+    run(Command::new("cargo").args(lints).args(database).args(["--", "-D", "warnings"]))?;
+    run(Command::new("cargo").arg("test").args(database))?;
     // The store is started when the tests are built.
     for (package, _) in TESTS {
         let built = ["test", "--no-run", "--package", package, "--features", "s3"];

@@ -35,6 +35,7 @@ const MOST: [(&str, usize, usize); 39] = [
     ("ldap", 0, 4),
     ("notify", 0, 1),
     ("objects", 0, 0),
+    ("objects-postgres", 0, 0),
     ("objects-s3", 0, 0),
     ("oidc", 0, 2),
     ("peers", 0, 2),

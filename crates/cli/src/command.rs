@@ -92,6 +92,8 @@ pub(crate) struct Program {
     pub(crate) no_subcommand: &'static str,
     /// Gives the repository argument as a canonical local path, or the failure to end with.
     pub(crate) repository: fn(Option<String>) -> Result<String, Usage>,
+    /// Gives the folder to work on for a URL, if that is the address of a repository in a store: with the subcommand and its options.
+    pub(crate) of_store: fn(&str, &Options, &str) -> SvnResult<Option<String>>,
     /// Looks at an option as it is taken.
     pub(crate) take: fn(&mut Options, &'static OptionSpec, Option<&OsString>) -> SvnResult<()>,
     /// Looks at all options together, before the subcommand is.
@@ -125,6 +127,7 @@ impl Program {
             Some(arg) => Ok(crate::repo::local_path(&arg)?),
             None => Err(Usage::Error(usage_error("Repository argument required"))),
         },
+        of_store: |_, _, _| Ok(None),
         take: |_, _, _| Ok(()),
         check: |_| Ok(()),
         unknown_hint: |_| None,
@@ -313,7 +316,11 @@ impl Program {
         let mut repository = String::new();
         if let Some(Subcommand { run: Runner::Repository(_), .. }) = subcommand {
             let first = args.pop_front().map(|arg| to_text(&arg)).transpose()?;
-            repository = match (self.repository)(first) {
+            let name = subcommand.map_or("", |subcommand| subcommand.name);
+            let url = first.as_deref().filter(|arg| crate::repo::is_url(arg));
+            let of_store = url.map(|url| (self.of_store)(name, &options, url)).transpose()?;
+            let of_store = of_store.flatten();
+            repository = match of_store.map_or_else(|| (self.repository)(first), Ok) {
                 Ok(path) => path,
                 Err(Usage::Error(error)) => return Err(error.into()),
                 Err(Usage::Sentence(text)) => {

@@ -5,6 +5,7 @@
 //! `verify` and `info` are of `svnadmin`, on folders.
 
 mod addresses;
+mod by_address;
 mod folders;
 mod settings;
 mod sweep;
@@ -48,8 +49,9 @@ const OPTIONS: &[OptionSpec] = &[
 
 const TEXT: &str = "\
 Keeps repositories in object stores. An ADDRESS is s3://BUCKET/PREFIX, az://CONTAINER/PREFIX
-(Azure), gs://BUCKET/PREFIX (Google), or file:///FOLDER for a folder that holds objects in place of
-a bucket.
+(Azure), gs://BUCKET/PREFIX (Google), file:///FOLDER for a folder that holds objects in place of a
+bucket, or postgres://[USER@][HOST][:PORT]/DATABASE+ADDRESS for a log in a database, with objects at
+one of the others.
 
   import FOLDER ADDRESS   bring a repository into a store: all of it, or what is new since the
                           last time. FOLDER is only read, and may be in use
@@ -62,9 +64,10 @@ a bucket.
                           from where all its folders get it
   verify ADDRESS          read its whole log, its checkpoints, and all that the log names
   info ADDRESS            say what it has
-  sweep ADDRESS           remove what writers left that were stopped: objects that its log does not
-                          name, and that are older than 7 days by the store's own clock. No import
-                          and no server may need longer than that from writing an object to naming it
+  sweep ADDRESS           remove what nothing needs: objects that writers left which were stopped, and
+                          those that packs or newer properties have the place of, both for 7 days by
+                          the store's own clock. No import and no server may need longer than that
+                          from writing an object to naming it, or from one look at the log to the next
 
 A repository must be FSFS of format 8 ('svnadmin info' says it): 'sapwood convert' makes one. The
 cache of representations stays behind: 'svnadmin build-repcache' makes it anew. Before the first
@@ -78,7 +81,8 @@ Those of Azure: AZURE_STORAGE_ACCOUNT, AZURE_STORAGE_KEY or AZURE_STORAGE_SAS_TO
 AZURE_CLIENT_ID, AZURE_CLIENT_SECRET, AZURE_TENANT_ID, AZURE_FEDERATED_TOKEN_FILE, else the machine's
 identity; AZURE_STORAGE_ENDPOINT. Those of Google: GOOGLE_APPLICATION_CREDENTIALS or
 GOOGLE_SERVICE_ACCOUNT (files), else gcloud's file or the machine; STORAGE_EMULATOR_HOST. Authorities
-of certificates are those of AWS_CA_BUNDLE for all of them, else the system's.
+of certificates are those of AWS_CA_BUNDLE for all of them, else the system's. Of PostgreSQL: PGHOST,
+PGPORT, PGUSER, PGPASSWORD, PGSSLMODE, PGSSLROOTCERT; TLS is used but for sockets and this machine.
 ";
 
 static TOOL: Tool = Tool {
@@ -90,7 +94,8 @@ static TOOL: Tool = Tool {
 };
 
 pub(crate) use addresses::register;
-pub(crate) use folders::create;
+pub(crate) use by_address::{folder_for, is_place};
+pub(crate) use folders::{copy_to, create};
 
 /// The program's `main`.
 pub(crate) fn run(args: Vec<OsString>) -> ExitCode {

@@ -56,7 +56,7 @@ fn what_cannot_be_done_is_said() {
     assert_eq!(error, expected);
     let (code, _, error) = ours(&["store", "info", "svn://host/repo"]);
     assert_eq!(code, 1);
-    assert!(error.contains("gs://BUCKET/PREFIX and file:///FOLDER are"), "{error}");
+    assert!(error.contains("gs://BUCKET/PREFIX, file:///FOLDER and postgres://"), "{error}");
     let (code, _, error) = ours(&["store", "import", "x"]);
     assert_eq!(code, 1);
     assert!(error.contains("Type 'sapwood store --help' for usage."), "{error}");
@@ -87,6 +87,18 @@ fn a_build_without_s3_says_so() {
     assert_eq!(code, 1);
     let expected = "sapwood store: E200007: Can't open 's3://bucket/prefix': this program was built without the \
                     feature 's3'\n";
+    assert_eq!(error, expected);
+}
+
+#[cfg(not(feature = "postgres"))]
+#[test]
+fn a_build_without_postgres_says_so() {
+    let address = "postgres://db/sapwood+file:///srv/store";
+    let (code, _, error) = ours(&["store", "info", address]);
+    assert_eq!(code, 1);
+    let expected = format!(
+        "sapwood store: E200007: Can't open '{address}': this program was built without the feature 'postgres'\n"
+    );
     assert_eq!(error, expected);
 }
 
@@ -190,4 +202,112 @@ fn settings_that_make_no_sense_are_said() {
     }
     let no_store = with("SAPWOOD_CREATE_STORE", b"");
     assert!(no_store.contains("E") && no_store.contains("s3://BUCKET/PREFIX"), "{no_store}");
+}
+
+/// Our programs with folders of their own for addresses.
+fn at_address(cache: &Path, program: &str, args: &[&str]) -> (i32, String, String) {
+    let mut command = Programs::ours().command(program);
+    let output = sapwood_testkit::Output::of(command.args(args).env("XDG_CACHE_HOME", cache));
+    (output.code, output.stdout_text(), output.stderr_text())
+}
+
+#[test]
+fn svnadmin_and_svnlook_take_addresses() {
+    let dir = tempfile::tempdir().unwrap();
+    let made = Repository::random(&Shape::new("1.10").shard(7), 12, 20);
+    let address = format!("file://{}", dir.path().join("store").display());
+    assert_eq!(ours(&["store", "import", "-q", &made.arg(), &address]).0, 0);
+    let cache = dir.path().join("cache");
+    let run = |program: &str, args: &[&str]| at_address(&cache, program, args);
+    // The same as on the folder that it was.
+    let plain = made.arg();
+    for (program, args) in [
+        ("svnlook", ["log", "X"].as_slice()),
+        ("svnlook", &["youngest", "X"]),
+        ("svnlook", &["tree", "X"]),
+        ("svnlook", &["changed", "X", "-r", "3"]),
+        ("svnadmin", &["verify", "-q", "X"]),
+        ("svnadmin", &["dump", "-q", "X"]),
+        ("svnadmin", &["lslocks", "X"]),
+    ] {
+        let with = |path: &str| args.iter().map(|arg| arg.replace('X', path)).collect::<Vec<_>>();
+        let of = |path: &str| {
+            let args = with(path);
+            run(program, &args.iter().map(String::as_str).collect::<Vec<_>>())
+        };
+        let of_folder = of(&plain);
+        assert_eq!(of_folder.0, 0, "{of_folder:?}");
+        assert_eq!(of(&address), of_folder, "{program} {args:?}");
+    }
+    let message = dir.path().join("message");
+    fs::write(&message, "another\n").unwrap();
+    let set = ["setlog", "--bypass-hooks", &address, "-r", "1", text(&message)];
+    assert_eq!(run("svnadmin", &set), (0, String::new(), String::new()));
+    assert_eq!(run("svnlook", &["log", "-r", "1", &address]).1, "another\n\n");
+    // There is one folder for all of that; without it the next begins anew.
+    let folders = cache.join("sapwood/folders");
+    assert_eq!(fs::read_dir(&folders).unwrap().count(), 1);
+    fs::remove_dir_all(&folders).unwrap();
+    assert_eq!(run("svnlook", &["log", "-r", "1", &address]).1, "another\n\n");
+    // Another repository comes to the address.
+    fs::remove_dir_all(dir.path().join("store")).unwrap();
+    let other = Repository::random(&Shape::new("1.10").shard(7), 13, 4);
+    assert_eq!(ours(&["store", "import", "-q", &other.arg(), &address]).0, 0);
+    let youngest = format!("{}\n", other.history.youngest());
+    assert_eq!(run("svnlook", &["youngest", &address]).1, youngest);
+    assert_eq!(fs::read_dir(&folders).unwrap().count(), 1);
+}
+
+#[test]
+fn what_an_address_is_not_enough_for_is_said() {
+    let dir = tempfile::tempdir().unwrap();
+    let made = Repository::random(&Shape::new("1.10"), 12, 3);
+    let address = format!("file://{}", dir.path().join("store").display());
+    assert_eq!(ours(&["store", "import", "-q", &made.arg(), &address]).0, 0);
+    let run = |program: &str, args: &[&str]| at_address(dir.path(), program, args);
+    for (program, verb, sentence) in [
+        ("svnadmin", "recover", "works on the files of a folder: 'sapwood store export"),
+        ("svnadmin", "upgrade", "works on the files of a folder"),
+        ("svnadmin", "create", "'sapwood store create ADDRESS FOLDER' makes one"),
+        ("svnadmin", "lstxns", "works on transactions, which are in the folders of the servers"),
+        ("svnfsfs", "stats", "works on the files of a folder"),
+    ] {
+        let (code, _, error) = run(program, &[verb, &address]);
+        let begin = format!("{program}: E200007: '{program} {verb}' ");
+        assert!(code == 1 && error.starts_with(&begin) && error.contains(sentence), "{error}");
+    }
+    let (code, _, error) = run("svnlook", &["log", "-t", "0-0", &address]);
+    assert!(code == 1 && error.contains("can't look at transactions"), "{error}");
+    // A URL of a folder is what it was.
+    let url = format!("file://{}", made.arg());
+    let (code, _, error) = run("svnadmin", &["verify", &url]);
+    let expected = format!("svnadmin: E205000: '{url}' is a URL when it should be a local path\n");
+    assert!(code == 1 && error.contains(&expected), "{error}");
+}
+
+#[test]
+fn hotcopy_goes_between_folders_and_stores() {
+    let dir = tempfile::tempdir().unwrap();
+    let made = Repository::random(&Shape::new("1.10").shard(7), 14, 20);
+    let [one, two] =
+        ["one", "two"].map(|name| format!("file://{}", dir.path().join(name).display()));
+    let back = dir.path().join("back");
+    let run = |args: &[&str]| at_address(dir.path(), "svnadmin", args);
+    let nothing = (0, String::new(), String::new());
+    assert_eq!(run(&["hotcopy", &made.arg(), &one]), nothing);
+    let (code, _, error) = run(&["hotcopy", &made.arg(), &one]);
+    assert!(code == 1 && error.contains("There is a repository at 'file://"), "{error}");
+    assert_eq!(run(&["hotcopy", "--incremental", &made.arg(), &one]), nothing);
+    assert_eq!(run(&["hotcopy", &one, &two]), nothing);
+    assert_eq!(run(&["hotcopy", &two, text(&back)]), nothing);
+    Programs::reference().run("svnadmin", ["verify", "-q", text(&back)]).expect_success("verify");
+    let contents = |address: &str| {
+        let said = ours(&["store", "info", address]).1;
+        let line =
+            |name: &str| said.lines().find(|line| line.starts_with(name)).unwrap_or("").to_owned();
+        (line("Contents: "), line("Repository: "))
+    };
+    let (first, second) = (contents(&one), contents(&two));
+    assert_eq!(first.0, second.0);
+    assert_ne!(first.1, second.1, "a copy is another repository");
 }

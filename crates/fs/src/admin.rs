@@ -1,7 +1,7 @@
 //! What administrators do with a filesystem: make it, copy it, pack it, upgrade it. Checking is a method of
 //! [`Filesystem`].
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use sapwood_core::{CancelToken, Revnum};
 
@@ -17,6 +17,14 @@ use crate::of::each;
 /// E200011 when there is something in the folder; those of the store and the system.
 pub fn attach(root: &Path, address: &str) -> Result<()> {
     Ok(sapwood_fsfs::stored_folder::attach(root, address)?)
+}
+
+/// The folder for the repository at an address among those that a user keeps: the one that is there, else a new one.
+///
+/// # Errors
+/// As [`attach`].
+pub fn attach_in(folders: &Path, address: &str) -> Result<PathBuf> {
+    Ok(sapwood_fsfs::stored_folder::attach_in(folders, address)?)
 }
 
 /// Brings what was changed in the folder of a repository that is in a store (hooks, configuration) to the store: the paths.

@@ -18,7 +18,7 @@ pub enum Error {
     BadKey(String),
     /// A text that is no address of a store.
     #[error(
-        "'{0}' is no address of a store: s3://BUCKET/PREFIX, az://CONTAINER/PREFIX, gs://BUCKET/PREFIX and file:///FOLDER are"
+        "'{0}' is no address of a store: s3://BUCKET/PREFIX, az://CONTAINER/PREFIX, gs://BUCKET/PREFIX, file:///FOLDER and postgres://HOST/DATABASE+ADDRESS are"
     )]
     NoAddress(Box<str>),
     /// A store that cannot be opened: why, with its address.

@@ -48,6 +48,20 @@ impl Key {
         (name.len() == 16 && digits).then(|| u64::from_str_radix(name, 16).ok())?
     }
 
+    /// Whether it is the name of a log: stores that keep logs elsewhere than objects go by that.
+    #[must_use]
+    pub fn is_log(&self) -> bool {
+        matches!(self.0.as_str(), "log" | "proof") || self.0.ends_with("-log")
+    }
+
+    /// The log and the number of the entry that this is the key of, if it is one.
+    #[must_use]
+    pub fn as_entry(&self) -> Option<(Self, u64)> {
+        let log = Self(self.0.split_once('/')?.0.to_owned());
+        let slot = self.slot_in(&log)?;
+        log.is_log().then_some((log, slot))
+    }
+
     /// The key of what only this token names, in a part.
     ///
     /// # Errors
@@ -95,6 +109,18 @@ mod tests {
             ["", "/", "/a", "a/", "a//b", ".", "a/..", "a/.b", "a b", "a\\b", "ä", "a\0", &long]
         {
             assert!(matches!(Key::new(bad), Err(Error::BadKey(_))), "{bad}");
+        }
+    }
+
+    #[test]
+    fn entries_are_known_by_their_keys() {
+        let key = |text: &str| Key::new(text).unwrap();
+        for (log, slot) in [("log", 0), ("proof", 7), ("trial-log", u64::MAX)] {
+            let entry = Key::slot(&key(log), slot).unwrap();
+            assert_eq!(entry.as_entry(), Some((key(log), slot)));
+        }
+        for other in ["ckpt/0000000000000000", "log/x", "log", "big/log/0000000000000000"] {
+            assert_eq!(key(other).as_entry(), None, "{other}");
         }
     }
 

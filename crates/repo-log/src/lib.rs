@@ -41,6 +41,7 @@ pub use log::{Prepare, RepositoryLog, Seen, Slot, page, read_location};
 pub use new_object::NewObject;
 pub use places::Place;
 pub use segments::{NewSegments, WrittenSegments};
+pub use start::repository_at;
 pub use state::{EntrySegment, File, Location, Packed, RevisionData, State};
 pub use sweep::{Orphans, find_orphans};
 pub use verify::{Verified, read_object, verify};

@@ -4,7 +4,7 @@
 
 use sapwood_core::exact::Exact as _;
 use sapwood_core::len64;
-use sapwood_objects::Record;
+use sapwood_objects::{Key, Record, Store, Token};
 
 use crate::checkpoint::{self, Checkpoint, Due};
 use crate::checkpoints;
@@ -12,6 +12,7 @@ use crate::digest::Digest;
 use crate::entry;
 use crate::error::{Error, Result};
 use crate::log::RepositoryLog;
+use crate::state::LOG;
 
 /// Whether a checkpoint is one of a log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,6 +23,26 @@ enum Fit {
     Differs,
     /// There is no such entry.
     Behind,
+}
+
+/// Which repository a store has, by its first entry; `None` when it has none.
+///
+/// # Errors
+/// Those of the store; [`Error::Damaged`].
+pub fn repository_at(store: &dyn Store) -> Result<Option<Token>> {
+    let Some(stored) = store.read_from(&Key::new(LOG)?, 0, 1)?.pop() else { return Ok(None) };
+    let found = repository_of(&stored);
+    found.map(Some).ok_or_else(|| Error::Damaged {
+        store: sapwood_objects::Blobs::address(store).into(),
+        slot: 0,
+        why: "is none".to_owned(),
+    })
+}
+
+/// The repository that an entry is of, if it is one.
+fn repository_of(stored: &[u8]) -> Option<Token> {
+    let body = Record::parse(stored).and_then(|(_, body)| entry::parse(body, 0).ok());
+    body.map(|(head, _)| head.repository)
 }
 
 impl RepositoryLog {
@@ -85,18 +106,14 @@ impl RepositoryLog {
 
     /// Whether a checkpoint is one of this log.
     fn fit(&self, checkpoint: &Checkpoint) -> Result<Fit> {
-        let repository = |stored: &[u8]| {
-            let body = Record::parse(stored).and_then(|(_, body)| entry::parse(body, 0).ok());
-            body.map(|(head, _)| head.repository)
-        };
         let expected = Some(checkpoint.state.repository);
         if let Some(stored) = self.store.read_from(&self.log, checkpoint.slot, 1)?.pop() {
-            let fits = Digest::of(&stored) == checkpoint.last && repository(&stored) == expected;
+            let fits = Digest::of(&stored) == checkpoint.last && repository_of(&stored) == expected;
             return Ok(if fits { Fit::Fits } else { Fit::Differs });
         }
         // It may be left from a repository that was here before.
         let first = self.store.read_from(&self.log, 0, 1)?.pop();
-        let another = first.is_some_and(|first| repository(&first) != expected);
+        let another = first.is_some_and(|first| repository_of(&first) != expected);
         Ok(if another { Fit::Differs } else { Fit::Behind })
     }
 

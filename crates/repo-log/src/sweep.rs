@@ -1,9 +1,11 @@
-//! Objects that no entry names: writers that were stopped left them.
+//! Objects that nothing needs: writers that were stopped left them, or later entries have put others in their place.
 //!
-//! Invariant: an object is an orphan only when it is older than an age, by the store's own clock, and no entry names it up to an
-//! end of the log that was read after the object was listed. A log that may have lost entries has none.
+//! Invariants: an object is an orphan only when it is older than an age, by the store's own clock, and no entry names it up to an
+//! end of the log that was read after the object was listed; one that an entry named may go only when the entry that has put another in its
+//! place is older than that, so that all who read know of it. A log that may have lost entries has neither.
 
-use std::collections::BTreeMap;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
@@ -15,7 +17,7 @@ use crate::checkpoints;
 use crate::entry::{Data, Item};
 use crate::error::{Error, Result};
 use crate::log::RepositoryLog;
-use crate::state::SEGMENTS;
+use crate::state::{LOG, RevisionData, SEGMENTS, State};
 use crate::verify::{behind, nothing_behind};
 
 /// Where objects are that entries name.
@@ -34,9 +36,59 @@ pub struct Orphans {
     pub young: u64,
     /// Those that no entry names.
     pub orphans: Vec<Listed>,
+    /// Those that an entry named, and that a later one has put another in the place of: data in packs, properties in newer ones,
+    /// segments of what is packed.
+    pub superseded: Vec<Listed>,
 }
 
-/// Looks for objects that no entry names, and that were not changed for so long.
+/// What entries name.
+#[derive(Default)]
+struct Named {
+    /// All of it, and by which entry it lost its place.
+    keys: BTreeMap<String, Option<u64>>,
+    /// What the state names.
+    live: BTreeSet<String>,
+    /// Whether an entry may have put something in the place of something else.
+    changed: bool,
+}
+
+impl Named {
+    fn note(&mut self, item: &Item<'_>) {
+        self.changed |= matches!(item, Item::Pack { .. });
+        for key in named(item).into_iter().flatten() {
+            self.keys.insert(key.clone(), None);
+            self.live.insert(key);
+        }
+    }
+
+    /// Looks for what an entry has put something else in the place of.
+    fn follow(&mut self, log: &RepositoryLog) {
+        let segments = self.live.range(format!("{SEGMENTS}/")..format!("{SEGMENTS}0")).count();
+        let changed = std::mem::take(&mut self.changed);
+        if !changed && segments == log.state().segments.len() {
+            return;
+        }
+        let now = live(log.state());
+        for gone in self.live.difference(&now) {
+            self.keys.insert(gone.clone(), Some(log.entries().minus(1)));
+        }
+        self.live = now;
+    }
+}
+
+/// The keys that a state names.
+fn live(state: &State) -> BTreeSet<String> {
+    let packs = state.packs.values();
+    let packs = packs.flat_map(|pack| [("pack", pack.data.token), ("props", pack.props.token)]);
+    let bigs = state.data.values().filter_map(|data| match data {
+        RevisionData::Big(object, _) => Some(("big", object.token)),
+        RevisionData::Inline(_) => None,
+    });
+    let segments = state.segments.values().map(|segment| (SEGMENTS, segment.data.token));
+    packs.chain(bigs).chain(segments).map(|(part, token)| format!("{part}/{token}")).collect()
+}
+
+/// Looks for objects that no entry names, or whose place others have, for so long.
 ///
 /// # Errors
 /// Those of the store; [`Error::NotThere`]; [`Error::Damaged`], also when there is something behind the end of the log.
@@ -47,8 +99,7 @@ pub fn find_orphans(store: &Arc<dyn Store>, age: Duration) -> Result<Orphans> {
     for part in PARTS.into_iter().chain([CLOCK]) {
         each(&**store, part, &mut |listed| {
             found.objects = found.objects.plus(1);
-            // One that seems to be from the future is young.
-            if now.duration_since(listed.modified).is_ok_and(|passed| passed >= age) {
+            if is_old(now, listed.modified, age) {
                 old.insert(listed.key.to_string(), listed);
             } else {
                 found.young = found.young.plus(1);
@@ -57,10 +108,11 @@ pub fn find_orphans(store: &Arc<dyn Store>, age: Duration) -> Result<Orphans> {
     }
     let known = checkpoints::listed(&**store, 0)?;
     let mut log = RepositoryLog::empty(Arc::clone(store))?;
-    log.follow(
-        &mut |_, item| named(item).iter().flatten().for_each(|key| drop(old.remove(key))),
-        &mut |_| Ok(()),
-    )?;
+    let named = RefCell::new(Named::default());
+    log.follow(&mut |_, item| named.borrow_mut().note(item), &mut |log| {
+        named.borrow_mut().follow(log);
+        Ok(())
+    })?;
     if log.entries() == 0 {
         return Err(Error::NotThere(log.address().into()));
     }
@@ -68,8 +120,29 @@ pub fn find_orphans(store: &Arc<dyn Store>, age: Duration) -> Result<Orphans> {
         return Err(behind(&log, slot)?);
     }
     nothing_behind(&log)?;
-    found.orphans = old.into_values().collect();
+    let named = named.into_inner();
+    for (key, listed) in old {
+        match named.keys.get(&key) {
+            None => found.orphans.push(listed),
+            Some(Some(slot)) if written(&log, *slot)?.is_some_and(|at| is_old(now, at, age)) => {
+                found.superseded.push(listed);
+            }
+            Some(_) => {}
+        }
+    }
     Ok(found)
+}
+
+/// Whether something was written so long ago. What seems to be from the future is young.
+fn is_old(now: SystemTime, written: SystemTime, age: Duration) -> bool {
+    now.duration_since(written).is_ok_and(|passed| passed >= age)
+}
+
+/// When an entry was written, by the store's clock.
+fn written(log: &RepositoryLog, slot: u64) -> Result<Option<SystemTime>> {
+    let before = slot.checked_sub(1).map(|slot| Key::slot(&log.log, slot)).transpose()?;
+    let next = log.store().list(LOG, before.as_ref(), 1)?.pop();
+    Ok(next.filter(|next| next.key.slot_in(&log.log) == Some(slot)).map(|next| next.modified))
 }
 
 impl Orphans {
@@ -82,25 +155,30 @@ impl Orphans {
         store: &dyn Store,
         removed: &mut dyn FnMut(&Listed) -> Result<(), E>,
     ) -> Result<(), E> {
-        for listed in &self.orphans {
+        for listed in self.all() {
             store.delete(&listed.key).map_err(Error::from)?;
             removed(listed)?;
         }
         Ok(())
     }
 
-    /// How many bytes the orphans have.
+    /// All that may go.
+    pub fn all(&self) -> impl Iterator<Item = &Listed> {
+        self.orphans.iter().chain(&self.superseded)
+    }
+
+    /// How many bytes they have.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         let mut sum = 0_u64;
-        self.orphans.iter().for_each(|listed| sum.tally(listed.len));
+        self.all().for_each(|listed| sum.tally(listed.len));
         sum
     }
 
-    /// How many orphans there are.
+    /// How many may go.
     #[must_use]
     pub fn count(&self) -> u64 {
-        len64(self.orphans.len())
+        len64(self.all().count())
     }
 }
 

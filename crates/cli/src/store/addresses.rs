@@ -17,6 +17,11 @@ use crate::user_folders;
 /// Connections, by scheme and bucket.
 static CONNECTIONS: Mutex<BTreeMap<(Scheme, String), Connection>> = Mutex::new(BTreeMap::new());
 
+/// Logs in databases, by address.
+static DATABASES: Mutex<BTreeMap<String, Arc<dyn Store>>> = Mutex::new(BTreeMap::new());
+
+/// The scheme of logs in databases.
+pub(super) const POSTGRES: &str = "postgres";
 /// The variable that names the folder in which blocks of stores are kept on this machine; `none` for no folder.
 const CACHE: &str = "SAPWOOD_STORE_CACHE";
 /// The variable that says how much may be kept, in megabytes.
@@ -36,6 +41,7 @@ pub(crate) fn register() -> SvnResult<()> {
     for scheme in Scheme::ALL {
         addresses::register(scheme.name(), open_bucket);
     }
+    addresses::register(POSTGRES, open_database);
     let folder = std::env::var_os(CACHE).map(PathBuf::from);
     if folder.as_deref() != Some(Path::new("none")) {
         let limit = cache_size()?.times(MEGABYTE);
@@ -67,6 +73,22 @@ fn open_bucket(address: &str) -> sapwood_objects::Result<Arc<dyn Store>> {
     let store = connection.store(&address);
     connections.insert(key(&address), connection);
     Ok(store)
+}
+
+/// A log in a database, and the store of its objects.
+fn open_database(address: &str) -> sapwood_objects::Result<Arc<dyn Store>> {
+    let parsed = sapwood_objects_postgres::Address::parse(address);
+    let parsed = parsed.map_err(|e| Error::Open(e.into()))?;
+    let mut databases = DATABASES.lock();
+    if let Some(known) = databases.get(address) {
+        return Ok(Arc::clone(known));
+    }
+    let settings = settings::of_postgres();
+    let objects = addresses::open(&parsed.store)?;
+    let opened = sapwood_objects_postgres::Connection::open(address, &settings, objects);
+    let opened = opened.map_err(|e| Error::Open(e.into()))?;
+    databases.insert(address.to_owned(), Arc::clone(&opened));
+    Ok(opened)
 }
 
 fn key(address: &Address) -> (Scheme, String) {

@@ -5,8 +5,8 @@ use std::path::Path;
 use sapwood_core::{CancelToken, ErrorCode, SvnError, SvnResult};
 use sapwood_fs::admin::{self, NewFilesystem};
 use sapwood_objects::addresses;
-use sapwood_repo_log::RepositoryLog;
-use sapwood_repo_transfer::import;
+use sapwood_repo_log::repository_at;
+use sapwood_repo_transfer::{export, import};
 use sapwood_repos::create::create_of;
 
 use crate::command::Options;
@@ -20,9 +20,8 @@ pub(crate) fn create(
     cancel: &CancelToken,
 ) -> SvnResult<()> {
     let store = addresses::open(address)?;
-    if RepositoryLog::open(store.clone())?.is_some() {
-        let message = format!("There is a repository at '{address}' already");
-        return Err(SvnError::new(ErrorCode::REPOS_BAD_ARGS, message));
+    if repository_at(&*store)?.is_some() {
+        return Err(there_is_one(address));
     }
     create_of(folder, kind, compatible_minor)?;
     let imported = import(folder, store, cancel);
@@ -33,6 +32,38 @@ pub(crate) fn create(
         SvnError::io(&e, format_args!("Can't remove directory '{}'", folder.display()))
     })?;
     attach(address, folder)
+}
+
+/// Copies a repository, that of a folder or of the store at an address, to a store: all of it, or with `incremental` what is new.
+///
+/// # Errors
+/// E165004 when there is a repository already, and not only what is new is wanted; those of the stores and the system.
+pub(crate) fn copy_to(
+    address: &str,
+    from: &Path,
+    from_store: Option<&str>,
+    incremental: bool,
+    cancel: &CancelToken,
+) -> SvnResult<()> {
+    let store = addresses::open(address)?;
+    if !incremental && repository_at(&*store)?.is_some() {
+        return Err(there_is_one(address));
+    }
+    let Some(from_store) = from_store else {
+        import(from, store, cancel)?;
+        return Ok(());
+    };
+    // A repository in another store is another one: its log is made anew, of a plain folder.
+    let plain =
+        tempfile::tempdir().map_err(|e| SvnError::io(&e, "Can't create a temporary directory"))?;
+    export(addresses::open(from_store)?, plain.path(), cancel)?;
+    import(plain.path(), store, cancel)?;
+    Ok(())
+}
+
+fn there_is_one(address: &str) -> SvnError {
+    let message = format!("There is a repository at '{address}' already");
+    SvnError::new(ErrorCode::REPOS_BAD_ARGS, message)
 }
 
 /// Makes the folder of a repository that is in a store.

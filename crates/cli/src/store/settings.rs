@@ -54,6 +54,15 @@ pub(super) fn settings() -> SvnResult<Settings> {
     Ok(Settings { variables })
 }
 
+/// Settings of PostgreSQL: its programs' variables.
+pub(super) fn of_postgres() -> sapwood_objects_postgres::Settings {
+    let own = std::env::vars_os().filter_map(|(name, value)| {
+        let pair = (name.into_string().ok()?, value.into_string().ok()?);
+        pair.0.starts_with("PG").then_some(pair)
+    });
+    sapwood_objects_postgres::Settings { variables: own.collect() }
+}
+
 /// What a file, which need not be there, says in the first of its sections that has an option.
 fn of_file(
     path: Option<PathBuf>,

@@ -1,4 +1,4 @@
-//! `sapwood store sweep`: what writers left that were stopped.
+//! `sapwood store sweep`: what writers left that were stopped, and what others have the place of.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,7 +18,7 @@ const DAY: u64 = 86_400;
 /// The most days that make sense: a hundred years.
 const MOST_DAYS: u64 = 36_525;
 
-/// Looks for orphans and removes them; what is printed in the end.
+/// Looks for what nothing needs and removes it; what is printed in the end.
 pub(super) fn sweep(
     store: &Arc<dyn Store>,
     options: &Options,
@@ -37,7 +37,7 @@ pub(super) fn sweep(
         Ok(())
     };
     if dry {
-        found.orphans.iter().try_for_each(&mut print)?;
+        found.all().try_for_each(&mut print)?;
     } else {
         found
             .remove(&**store, &mut |listed| print(listed).map_err(Stopped::Output))

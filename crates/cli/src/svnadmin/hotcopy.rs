@@ -8,7 +8,7 @@ use sapwood_objects::addresses;
 use sapwood_repos::hotcopy::hotcopy;
 
 use crate::command::{Invocation, Runner, Subcommand, name};
-use crate::repo;
+use crate::{repo, store};
 
 pub(super) const COMMAND: Subcommand = Subcommand {
     name: "hotcopy",
@@ -23,7 +23,9 @@ pub(super) const COMMAND: Subcommand = Subcommand {
 
 fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
     let args = invocation.take_args(1, 1)?;
-    let to = repo::local_path(args.first().map_or("", String::as_str))?;
+    let to = args.first().map_or("", String::as_str);
+    let to_store = repo::is_url(to) && store::is_place(to)?;
+    let to = if to_store { to.to_owned() } else { repo::local_path(to)? };
     let options = &invocation.options;
     // The reference names the source by its absolute path in every error.
     let from = std::path::absolute(repo::local_style(&invocation.repository))
@@ -33,6 +35,11 @@ fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
     let hotcopy_options =
         HotcopyOptions { incremental: options.has(name::INCREMENTAL), ..HotcopyOptions::default() };
     let cancel = crate::signals::cancel_token();
+    if to_store {
+        let path = Path::new(repo::local_style(&invocation.repository));
+        let from = source.fs().store_address();
+        return store::copy_to(&to, path, from, hotcopy_options.incremental, &cancel);
+    }
     let to = Path::new(repo::local_style(&to));
     if let Some(address) = source.fs().store_address().filter(|_| !hotcopy_options.incremental) {
         // A copy of what is in a store is a folder that needs none.

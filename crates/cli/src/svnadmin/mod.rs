@@ -110,6 +110,7 @@ const FROM_FILE: &[(Name, &str)] = &[(name::FILE, "read from file ARG, not from 
 
 static SVNADMIN: Program = Program {
     name: "svnadmin",
+    of_store: |verb, options, url| crate::store::folder_for("svnadmin", verb, options, url),
     help_header: "general usage: svnadmin SUBCOMMAND REPOS_PATH  [ARGS & OPTIONS ...]\n\
         Looks after Subversion repositories.\n\
         Type 'svnadmin help <subcommand>' for help on a specific subcommand.\n\

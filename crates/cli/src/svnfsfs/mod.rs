@@ -43,6 +43,7 @@ const OPTIONS: &[OptionSpec] = &[
 
 static SVNFSFS: Program = Program {
     name: "svnfsfs",
+    of_store: |verb, options, url| crate::store::folder_for("svnfsfs", verb, options, url),
     help_header: "general usage: svnfsfs SUBCOMMAND REPOS_PATH  [ARGS & OPTIONS ...]\n\
         Looks into the storage of Subversion repositories of the kind FSFS.\n\
         Type 'svnfsfs help <subcommand>' for help on a specific subcommand.\n\

@@ -273,6 +273,7 @@ const SUBJECT: &[Name] = &[name::REVISION, name::TRANSACTION];
 
 static SVNLOOK: Program = Program {
     name: "svnlook",
+    of_store: |verb, options, url| crate::store::folder_for("svnlook", verb, options, url),
     help_header: "general usage: svnlook SUBCOMMAND REPOS_PATH [ARGS & OPTIONS ...]\n\
         Looks into Subversion repositories.\n\
         Type 'svnlook help <subcommand>' for help on a specific subcommand.\n\

@@ -145,7 +145,7 @@ fn entries(store: &dyn Store) {
 fn races(store: &dyn Store) {
     const WRITERS: u8 = 4;
     const EACH: u8 = 5;
-    let log = key("trial-race");
+    let log = key("race-log");
     let start = Barrier::new(usize::from(WRITERS));
     let write = |writer: u8| {
         start.wait();

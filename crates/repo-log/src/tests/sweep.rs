@@ -61,6 +61,43 @@ fn make_old(memory: &Memory, key: &Key) {
     memory.set_modified(key, before);
 }
 
+#[test]
+fn what_others_have_the_place_of_is_removed_when_that_is_old() {
+    let (memory, store, log) = filled();
+    // The properties of the pack that has others now. All objects are old, and the entries are not.
+    let found = find_orphans(&store, WEEK).unwrap();
+    assert_eq!((found.count(), &found.superseded), (0, &Vec::new()));
+    for listed in memory.list("log", None, 1000).unwrap() {
+        make_old(&memory, &listed.key);
+    }
+    let found = find_orphans(&store, WEEK).unwrap();
+    let gone: Vec<Key> = found.superseded.iter().map(|listed| listed.key.clone()).collect();
+    assert_eq!((gone, found.orphans.len()), (vec![key("props", 3)], 0));
+    found.remove(&*store, &mut |_| Ok::<(), Error>(())).unwrap();
+    verify(&store).unwrap();
+    assert_eq!(find_orphans(&store, WEEK).unwrap().count(), 0);
+    assert_eq!(RepositoryLog::open(Arc::clone(&store)).unwrap().unwrap().state(), log.state());
+    drop(log);
+    // Everything is packed: what is left are the newest pack and its properties.
+    let mut log = RepositoryLog::open(Arc::clone(&store)).unwrap().unwrap();
+    for first in (0..69).step_by(3) {
+        let (data, props) = (object(2, &[2]), object(4, &[4]));
+        let items = vec![Item::Pack { first, count: 3, data, props }];
+        log.append(&mut |_| Ok(Some(items.clone())), &mut |_, _| false).unwrap();
+    }
+    let (data, props) = (object(2, &[2]), object(4, &[4]));
+    let rest = vec![revision(71, "x"), Item::Pack { first: 69, count: 3, data, props }];
+    log.append(&mut |_| Ok(Some(rest.clone())), &mut |_, _| false).unwrap();
+    for listed in memory.list("log", None, 1000).unwrap() {
+        make_old(&memory, &listed.key);
+    }
+    let found = find_orphans(&store, WEEK).unwrap();
+    assert!(found.superseded.iter().any(|listed| listed.key == key("big", 1)), "{found:?}");
+    assert!(found.superseded.iter().all(|listed| listed.key != key("pack", 2)), "{found:?}");
+    found.remove(&*store, &mut |_| Ok::<(), Error>(())).unwrap();
+    verify(&store).unwrap();
+}
+
 fn orphans(store: &Arc<dyn Store>) -> BTreeSet<Key> {
     let found = find_orphans(store, WEEK).unwrap();
     found.orphans.into_iter().map(|listed| listed.key).collect()

@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use sapwood_testkit::cluster::{Plan, run};
 
-const USAGE: &str = "usage: cluster [--seconds N] [--commits N] [--clients N] [--seed N] [--longest-stop SECONDS] [--ceph]";
+const USAGE: &str = "usage: cluster [--seconds N] [--commits N] [--clients N] [--seed N] [--calm COMMITS] \
+                     [--longest-stop SECONDS] [--ceph]";
 
 fn plan() -> Option<Plan> {
     let folder = std::env::temp_dir().join(format!("sapwood-cluster-{}", std::process::id()));
@@ -16,6 +17,7 @@ fn plan() -> Option<Plan> {
         commits: u64::MAX,
         clients: 6,
         seed: 1,
+        calm: 3,
         longest_stop: Duration::from_secs(2),
         ceph: false,
         folder,
@@ -31,6 +33,7 @@ fn plan() -> Option<Plan> {
             "--seconds" => plan.time = Duration::from_secs(value),
             "--commits" => plan.commits = value,
             "--clients" => plan.clients = value.clamp(1, 64),
+            "--calm" => plan.calm = value,
             "--seed" => plan.seed = value,
             "--longest-stop" => plan.longest_stop = Duration::from_secs(value),
             _ => return None,

@@ -67,7 +67,8 @@ pub(super) fn harm(plan: &Plan, shared: &Shared, servers: &Servers<'_>) -> Resul
     while !shared.ends() {
         // All is well until some commits were acknowledged.
         let before = shared.acknowledged.load(Ordering::SeqCst);
-        let goes_on = || shared.ends() || shared.acknowledged.load(Ordering::SeqCst) >= before + 3;
+        let goes_on =
+            || shared.ends() || shared.acknowledged.load(Ordering::SeqCst) >= before + plan.calm;
         if !patience::wait(180, goes_on) {
             return Err("no commit was acknowledged for three minutes in which nothing went wrong"
                 .to_owned());

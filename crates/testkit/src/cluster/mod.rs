@@ -36,6 +36,8 @@ pub struct Plan {
     pub clients: u64,
     /// What is random follows from it, but for the order of threads.
     pub seed: u64,
+    /// How many commits are acknowledged between one fault and the next, at least.
+    pub calm: u64,
     /// How long a server is stopped for at most.
     pub longest_stop: Duration,
     /// The store is Ceph's gateway in place of a folder.
