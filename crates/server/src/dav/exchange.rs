@@ -329,7 +329,12 @@ impl Exchange {
         if self.later.is_some() {
             return;
         }
+        self.send_end();
+        // Not before the reply: a client that waits to be asked for its body would be asked for it.
         self.body.drain();
+    }
+
+    fn send_end(&mut self) {
         if let Some(start) = self.start.take() {
             let mut out = std::mem::take(&mut self.out);
             if self.takes_gzip
