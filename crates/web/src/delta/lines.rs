@@ -84,8 +84,9 @@ pub(super) fn hunks<'t>(
     let (lines, bytes) = budget.left();
     let mut left = Left { lines, bytes, used: (0, 0) };
     let mut hunks = Hunks { has_changes: diff.has_changes(), ..Hunks::default() };
-    for (at, range) in diff.ranges.iter().enumerate() {
-        let is_last = at.plus(1) == diff.ranges.len();
+    let ranges = joined(&diff.ranges);
+    for (at, range) in ranges.iter().enumerate() {
+        let is_last = at.plus(1) == ranges.len();
         let fits = if range.common {
             common(&mut hunks.all, range, (at == 0, is_last), (&old, &new), &mut left)
         } else {
@@ -99,6 +100,21 @@ pub(super) fn hunks<'t>(
     budget.take(left.used.0, left.used.1);
     hunks.all.retain(|hunk| !hunk.is_empty());
     hunks
+}
+
+/// The ranges, those without changes that follow each other as one: a comparison may end one anywhere.
+fn joined(ranges: &[Range]) -> Vec<Range> {
+    let mut all: Vec<Range> = Vec::with_capacity(ranges.len());
+    for range in ranges {
+        match all.last_mut().filter(|last| last.common && range.common) {
+            Some(last) => {
+                last.old_len = last.old_len.plus(range.old_len);
+                last.new_len = last.new_len.plus(range.new_len);
+            }
+            None => all.push(*range),
+        }
+    }
+    all
 }
 
 fn line<'t>(lines: &[&'t [u8]], at: usize) -> Line<'t> {

@@ -272,6 +272,10 @@ mod tests {
             ),
             "{html}"
         );
+        // Where nothing differs there is no hunk, however a comparison divides it.
+        let old: String = (1..=400).map(|n| format!("{n}\n")).collect();
+        let html = shown_as(&old, &old.replace("200\n", "two hundred\n"));
+        assert_eq!(html.matches("<tr class=\"same\">").count(), 6, "{html}");
         // Lines are those that the comparison counts.
         let html = shown_as("a\rb\rc\r", "a\rb\rd\r");
         assert!(

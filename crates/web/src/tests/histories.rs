@@ -139,3 +139,29 @@ fn a_search_looks_at_its_own_history() {
     assert_eq!((history.changes.len(), history.next), (1, None));
     assert!(looked("/log/trunk/code.c", 2).next.is_some());
 }
+
+/// Authors, and the names in the path of a page, are markup to no browser.
+#[test]
+fn authors_and_paths_are_escaped() {
+    let place = Place::new();
+    place.commit("by a hostile one", |txn| {
+        txn.props_mut().set("svn:author", HOSTILE);
+        text(txn, "/trunk/code.c", "a new line\n");
+    });
+    let path = crate::links::field(HOSTILE);
+    for page in [
+        "/tree/trunk".to_owned(),
+        "/tree/trunk/code.c".to_owned(),
+        "/log/trunk".to_owned(),
+        "/rev/4".to_owned(),
+        "/blame/trunk/code.c".to_owned(),
+        "/feed/trunk".to_owned(),
+        format!("/tree/trunk/{path}"),
+        format!("/log/trunk/{path}"),
+        format!("/blame/trunk/{path}"),
+        format!("/locks/trunk/{path}"),
+    ] {
+        let body = place.body(&Everything, &page);
+        assert!(body.contains(ESCAPED) && !body.contains("<img"), "{page}: {body}");
+    }
+}

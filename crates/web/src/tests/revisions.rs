@@ -35,6 +35,37 @@ fn messages_lead_to_issues() {
     assert!(!place.body(&Everything, "/rev/5").contains("href=\"/own"));
 }
 
+/// Hides a folder, and nothing that is in it.
+struct HidesFolder(&'static str);
+
+impl PathAuthorizer for HidesFolder {
+    fn readable(&self, path: &FsPath) -> SvnResult<bool> {
+        Ok(*path != *FsPath::trusted(self.0))
+    }
+}
+
+/// What changed may be read, and the folder that it is in may not: its properties say nothing.
+#[test]
+fn trackers_of_hidden_folders_are_none() {
+    let place = Place::new();
+    place.commit("a tracker", |txn| {
+        let mut set = |path: &str, value: &str| {
+            txn.change_prop(FsPath::trusted(path), "bugtraq:url", Some(value.as_bytes())).unwrap();
+        };
+        set("/", "https://all/%BUGID%");
+        set("/trunk", "https://closed/%BUGID%");
+        let (root, pattern) = (FsPath::ROOT, b"#(\\d+)");
+        txn.change_prop(root, "bugtraq:logregex", Some(pattern)).unwrap();
+    });
+    place.commit("fixes #12", |txn| {
+        text(txn, "/trunk/code.c", "one\n");
+        text(txn, "/trunk/README.md", "two\n");
+    });
+    assert!(place.body(&Everything, "/rev/5").contains("https://closed/12"));
+    let seen = place.body(&HidesFolder("/trunk"), "/rev/5");
+    assert!(seen.contains("https://all/12") && !seen.contains("closed"), "{seen}");
+}
+
 /// Pictures before and after a change come from where each may be read.
 #[test]
 fn pictures_stand_beside_each_other() {
