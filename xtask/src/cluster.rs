@@ -6,10 +6,14 @@
 
 use std::process::Command;
 
-use crate::steps::ROOT;
+use crate::steps::{ROOT, cargo, target};
 
 /// Seconds of the part of the full check.
 const SHORT: &str = "20";
+
+/// What builds and runs it.
+const HARNESS: [&str; 7] =
+    ["run", "--quiet", "--package", "sapwood-testkit", "--bin", "cluster", "--"];
 
 /// Builds it and runs it with these options.
 pub(crate) fn cluster(args: &[String]) -> Result<(), String> {
@@ -19,13 +23,14 @@ pub(crate) fn cluster(args: &[String]) -> Result<(), String> {
         let build = ["build", "--package", "sapwood-cli", "--bin", "sapwood"];
         run(Command::new("cargo").args(build).args(features))?;
     }
-    let program = ["run", "--quiet", "--package", "sapwood-testkit", "--bin", "cluster", "--"];
-    run(Command::new("cargo").args(program).args(args))
+    run(Command::new("cargo").args(HARNESS).args(args))
 }
 
-/// The short one, over a folder.
+/// The short one, over a folder, with programs as the tests are built: a full check builds them once.
 pub(crate) fn short() -> Result<(), String> {
-    cluster(&["--seconds".to_owned(), SHORT.to_owned()])
+    cargo(&["test", "--workspace", "--no-run", "--quiet"])?;
+    let program = target()?.join("debug/sapwood");
+    run(Command::new("cargo").args(HARNESS).args(["--seconds", SHORT]).env("SAPWOOD_BIN", program))
 }
 
 fn run(command: &mut Command) -> Result<(), String> {

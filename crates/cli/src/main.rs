@@ -78,6 +78,7 @@ static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 fn main() -> ExitCode {
     let code = run();
     output::end();
+    sapwood_fs::admin::finish_stores();
     signals::end();
     code
 }

@@ -311,3 +311,25 @@ fn hotcopy_goes_between_folders_and_stores() {
     assert_eq!(first.0, second.0);
     assert_ne!(first.1, second.1, "a copy is another repository");
 }
+
+#[test]
+fn programs_that_commit_once_put_together_what_there_is() {
+    let dir = tempfile::tempdir().unwrap();
+    let address = format!("file://{}", dir.path().join("store").display());
+    let repo = dir.path().join("repo");
+    assert_eq!(ours(&["store", "create", "-q", &address, text(&repo)]).0, 0);
+    let url = format!("file://{}", repo.display());
+    let name = dir.path().join("text");
+    fs::write(&name, "x").unwrap();
+    for n in 0..66 {
+        let file = format!("f{n}");
+        let args = ["svnmucc", "-m", "x", "-U", &url, "put", text(&name), &file];
+        assert_eq!(ours(&args).0, 0);
+    }
+    let segments = fs::read_dir(dir.path().join("store/seg")).unwrap().count();
+    assert_eq!(segments, 1);
+    assert_eq!(ours(&["store", "verify", "-q", &address]), (0, String::new(), String::new()));
+    // An entry names it: nothing is left over.
+    let said = ours(&["store", "verify", &address]).1;
+    assert!(said.contains(" and 1 objects are whole"), "{said}");
+}

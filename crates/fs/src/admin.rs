@@ -27,6 +27,8 @@ pub fn attach_in(folders: &Path, address: &str) -> Result<PathBuf> {
     Ok(sapwood_fsfs::stored_folder::attach_in(folders, address)?)
 }
 
+pub use sapwood_fsfs::stored_folder::finish as finish_stores;
+
 /// Brings what was changed in the folder of a repository that is in a store (hooks, configuration) to the store: the paths.
 ///
 /// # Errors

@@ -57,7 +57,7 @@ use sapwood_store::write::NewFile;
 use sapwood_store::{Folder, Stamp, StoredFile};
 
 pub(crate) use self::local::LocalRevisions;
-pub(crate) use self::log::{FileChanges, LogRevisions, marker};
+pub(crate) use self::log::{FileChanges, LogRevisions, marker, upkeep};
 pub(crate) use self::props::{
     gone_or, missing, not_in_pack, not_named, parse, read_manifest, read_pack, unreadable,
 };

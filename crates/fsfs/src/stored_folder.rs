@@ -17,6 +17,7 @@ use sapwood_store::{LocalStorage, Storage as _, WriteStorage};
 use crate::error::{Error, Result};
 use crate::revision_store::LogRevisions;
 use crate::revision_store::marker::Marker;
+pub use crate::revision_store::upkeep::finish;
 
 /// Folders below `db` that belong to one machine.
 const FOLDERS: [&str; 2] = [names::TRANSACTIONS, names::TXN_PROTOREVS];

@@ -10,11 +10,11 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use parking_lot::Mutex;
+use parking_lot::{Mutex, RwLock};
 use sapwood_core::{Cut as _, Exact as _, Revnum, len64};
-use sapwood_objects::Claim;
-use sapwood_repo_log::NewObject;
+use sapwood_objects::{Claim, Store};
 use sapwood_repo_log::entry::{Data, Item, Object, Rep};
+use sapwood_repo_log::{NewObject, RepositoryLog};
 
 use super::super::{Announcement, NewRevision, StagedRevision};
 use super::{LogRevisions, reps};
@@ -208,37 +208,9 @@ impl LogRevisions {
     }
 
     /// The same, and nothing else. The store is asked again for so long when it does not answer.
-    pub(super) fn claim_only(
-        &self,
-        slot: u64,
-        items: &[Item<'_>],
-        patience: Duration,
-    ) -> Result<()> {
+    fn claim_only(&self, slot: u64, items: &[Item<'_>], patience: Duration) -> Result<()> {
         self.prove()?;
-        let (claimed, record) = {
-            let log = self.log.read();
-            if log.entries() != slot {
-                return Err(Error::Overtaken);
-            }
-            log.next_entry(items)?
-        };
-        let begun = Instant::now();
-        let mut goes_on = |attempts: u32, _: &sapwood_objects::Error| {
-            let doubled = Duration::from_millis(FIRST_PAUSE.times(1 << attempts.min(10)));
-            let is_patient = begun.elapsed() < patience;
-            if is_patient {
-                std::thread::sleep(doubled.min(LONGEST_PAUSE));
-            }
-            is_patient
-        };
-        match claimed.claim(&*self.store, &record, &mut goes_on)? {
-            Claim::Won => {
-                let entry = record.as_bytes().to_vec();
-                let entry = std::slice::from_ref(&entry);
-                Ok(self.log.write().fold_page(slot, entry, &mut |_, _| {})?)
-            }
-            Claim::Lost(_) => Err(Error::Overtaken),
-        }
+        claim(&self.log, &*self.store, (slot, items), patience)
     }
 
     /// Tries the store before the first claim of this process: one that lets two writers create an object is refused. A folder is
@@ -251,5 +223,42 @@ impl LogRevisions {
         sapwood_objects::prove(&*self.store)?;
         PROVED.lock().push(address.to_owned());
         Ok(())
+    }
+}
+
+/// Claims a slot of a log for an entry of these items, and applies it. The store, which was tried before, is asked again for so long when it
+/// does not answer.
+///
+/// # Errors
+/// [`Error::Overtaken`] when another server has it; an error that says so when the store does not say who has it.
+pub(super) fn claim(
+    log: &RwLock<RepositoryLog>,
+    store: &dyn Store,
+    (slot, items): (u64, &[Item<'_>]),
+    patience: Duration,
+) -> Result<()> {
+    let (claimed, record) = {
+        let log = log.read();
+        if log.entries() != slot {
+            return Err(Error::Overtaken);
+        }
+        log.next_entry(items)?
+    };
+    let begun = Instant::now();
+    let mut goes_on = |attempts: u32, _: &sapwood_objects::Error| {
+        let doubled = Duration::from_millis(FIRST_PAUSE.times(1 << attempts.min(10)));
+        let is_patient = begun.elapsed() < patience;
+        if is_patient {
+            std::thread::sleep(doubled.min(LONGEST_PAUSE));
+        }
+        is_patient
+    };
+    match claimed.claim(store, &record, &mut goes_on)? {
+        Claim::Won => {
+            let entry = record.as_bytes().to_vec();
+            let entry = std::slice::from_ref(&entry);
+            Ok(log.write().fold_page(slot, entry, &mut |_, _| {})?)
+        }
+        Claim::Lost(_) => Err(Error::Overtaken),
     }
 }

@@ -27,7 +27,7 @@ mod push;
 mod reps;
 mod saved;
 mod tail;
-mod upkeep;
+pub(crate) mod upkeep;
 
 use std::ffi::OsString;
 use std::io;
@@ -78,7 +78,7 @@ pub(crate) struct LogRevisions {
     containers: Containers,
     mirror: Mirror,
     reps: Reps,
-    upkeep: Upkeep,
+    upkeep: Arc<Upkeep>,
     /// For how long a store is asked again that does not answer a claim.
     patience: Duration,
 }
@@ -112,7 +112,9 @@ impl LogRevisions {
         })?;
         marker.check(&log.state().repository, db)?;
         let is_folder = marker.address.starts_with("file://");
+        let log = Arc::new(RwLock::new(log));
         let opened = Self {
+            upkeep: Upkeep::new(&log, &store, &storage, db),
             layout,
             mirror: Mirror::new(db),
             storage,
@@ -120,14 +122,13 @@ impl LogRevisions {
             store,
             // A folder is on a disk already.
             cache: (!is_folder).then(sapwood_block_cache::shared).flatten(),
-            log: Arc::new(RwLock::new(log)),
+            log,
             tail: Tail::default(),
             in_flight: Mutex::default(),
             holder: Mutex::default(),
             pending: Mutex::default(),
             containers: Containers::default(),
             reps: Reps::default(),
-            upkeep: Upkeep::default(),
             patience: claims::PATIENCE,
         };
         opened.bring_files(&[])?;

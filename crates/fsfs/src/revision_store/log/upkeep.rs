@@ -1,58 +1,70 @@
 //! What makes later reading cheap: small entries are put together, and checkpoints written, when they are due after a commit, in a thread.
 //!
 //! Segments that are written wait for the next entry of this server, which names them beside what it brings: they cost no entry of their own.
-//! Only when the store is closed and none came, one is claimed for them.
+//! Only when the store is closed, or the program ends ([`finish`]), and none came, one is claimed for them.
 //!
 //! Invariants: no commit waits for it, and nothing fails with it; a failure is passed on ([`trouble`]), and the work is due again some
-//! entries later. There is one thread at most, and it has ended when the store is closed.
+//! entries later. There is one thread at most for a store, and an end waits for it, but not for long.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::thread::JoinHandle;
+use std::sync::{Arc, Weak, mpsc};
 use std::time::Duration;
 
 use parking_lot::{Mutex, RwLock};
 use sapwood_core::SvnError;
-use sapwood_objects::trouble;
+use sapwood_objects::{Store, trouble};
 use sapwood_repo_log::entry::Item;
 use sapwood_repo_log::{RepositoryLog, WrittenSegments};
 use sapwood_store::WriteStorage;
 
-use super::{LogRevisions, saved};
+use super::{LogRevisions, claims, saved};
 use crate::error::{Error, Result};
 
-/// Segments that no entry names yet.
-type Written = Arc<Mutex<Option<WrittenSegments>>>;
+/// How long an end waits for the thread.
+const PATIENCE: Duration = Duration::from_secs(10);
 
-/// The thread, and what it has made.
-#[derive(Debug, Default)]
+/// Stores of this program that had a thread.
+static BUSY: Mutex<Vec<Weak<Upkeep>>> = Mutex::new(Vec::new());
+
+/// What the thread works on, and what it has made.
+#[derive(Debug)]
 pub(super) struct Upkeep {
-    thread: Mutex<Option<JoinHandle<()>>>,
-    written: Written,
+    log: Arc<RwLock<RepositoryLog>>,
+    store: Arc<dyn Store>,
+    storage: Arc<dyn WriteStorage>,
+    db: PathBuf,
+    /// By which the end of the thread is known, when there is one.
+    ends: Mutex<Option<mpsc::Receiver<()>>>,
+    /// Segments that no entry names yet.
+    written: Mutex<Option<WrittenSegments>>,
+}
+
+/// Waits for what is put together in stores of this program, before it ends: at most some seconds for each.
+pub fn finish() {
+    let busy = std::mem::take(&mut *BUSY.lock());
+    busy.iter().filter_map(Weak::upgrade).for_each(|upkeep| upkeep.finish());
 }
 
 impl Upkeep {
-    /// Waits until the thread has ended.
-    pub(super) fn finish(&self) {
-        if let Some(thread) = self.thread.lock().take() {
-            // A fault of the thread was its end.
-            let _ = thread.join();
-        }
+    pub(super) fn new(
+        log: &Arc<RwLock<RepositoryLog>>,
+        store: &Arc<dyn Store>,
+        storage: &Arc<dyn WriteStorage>,
+        db: &Path,
+    ) -> Arc<Self> {
+        Arc::new(Self {
+            log: Arc::clone(log),
+            store: Arc::clone(store),
+            storage: Arc::clone(storage),
+            db: db.to_owned(),
+            ends: Mutex::default(),
+            written: Mutex::default(),
+        })
     }
-}
 
-/// What the thread works on.
-struct Work {
-    log: Arc<RwLock<RepositoryLog>>,
-    written: Written,
-    storage: Arc<dyn WriteStorage>,
-    db: PathBuf,
-}
-
-impl Work {
     fn run(&self) {
         let done = self.put_together().and_then(|()| self.write_checkpoint());
-        report(done, &self.db);
+        self.report(done);
     }
 
     fn put_together(&self) -> Result<()> {
@@ -78,21 +90,20 @@ impl Work {
             None => Ok(()),
         }
     }
-}
 
-/// Passes on what went wrong.
-fn report(done: Result<()>, db: &Path) {
-    if let Err(error) = done {
-        let text = format!("Can't put together what is in the store of '{}'", db.display());
-        trouble::report(&SvnError::from(error).context(text));
+    /// Passes on what went wrong.
+    fn report(&self, done: Result<()>) {
+        if let Err(error) = done {
+            let text =
+                format!("Can't put together what is in the store of '{}'", self.db.display());
+            trouble::report(&SvnError::from(error).context(text));
+        }
     }
-}
 
-impl LogRevisions {
     /// The items that name what the thread has written, for the next entry. Segments of entries that another server was quicker with
     /// are forgotten: a sweep removes them one day.
-    pub(super) fn written_segments(&self) -> Vec<Item<'static>> {
-        let mut written = self.upkeep.written.lock();
+    fn written(&self) -> Vec<Item<'static>> {
+        let mut written = self.written.lock();
         let log = self.log.read();
         if written.as_ref().is_some_and(|segments| !segments.fits(log.state())) {
             *written = None;
@@ -100,38 +111,54 @@ impl LogRevisions {
         written.as_ref().map_or(Vec::new(), |segments| segments.items().to_vec())
     }
 
-    /// Lets the thread work, if there is something to do and it is not at work.
-    pub(super) fn look_after(&self) {
-        if !self.log.read().has_work() {
+    /// Waits until the thread has ended, and names what it has written, when no entry came that does.
+    fn finish(&self) {
+        if let Some(ends) = self.ends.lock().take() {
+            // Its end is the end of what it would send with. One that goes on for longer does no harm.
+            let _ = ends.recv_timeout(PATIENCE);
+        }
+        let segments = self.written();
+        if segments.is_empty() {
             return;
         }
-        let mut thread = self.upkeep.thread.lock();
-        if thread.as_ref().is_some_and(|thread| !thread.is_finished()) {
-            return;
-        }
-        let work = Work {
-            log: Arc::clone(&self.log),
-            written: Arc::clone(&self.upkeep.written),
-            storage: Arc::clone(&self.storage),
-            db: self.db.clone(),
-        };
-        match std::thread::Builder::new().name("upkeep".to_owned()).spawn(move || work.run()) {
-            Ok(begun) => *thread = Some(begun),
-            Err(e) => report(Err(Error::io(e, "Can't begin a thread for", &self.db)), &self.db),
+        let slot = self.log.read().entries();
+        match claims::claim(&self.log, &*self.store, (slot, &segments), Duration::ZERO) {
+            // Another server has added something: the segments are swept one day.
+            Err(Error::Overtaken) => {}
+            done => self.report(done),
         }
     }
 
-    /// Adds an entry for what the thread has written, when none else came.
-    fn name_written(&self) -> Result<()> {
-        let segments = self.written_segments();
-        if segments.is_empty() {
-            return Ok(());
+    /// Begins the thread, if it is not at work.
+    fn begin(self: &Arc<Self>) {
+        let mut ends = self.ends.lock();
+        if ends.as_ref().is_some_and(|ends| ends.try_recv() == Err(mpsc::TryRecvError::Empty)) {
+            return;
         }
-        let slot = self.log.read().entries();
-        match self.claim_only(slot, &segments, Duration::ZERO) {
-            // Another server has added something: the segments are swept one day.
-            Err(Error::Overtaken) => Ok(()),
-            done => done,
+        let (sender, receiver) = mpsc::channel();
+        let upkeep = Arc::clone(self);
+        let run = move || {
+            upkeep.run();
+            drop(sender);
+        };
+        match std::thread::Builder::new().name("upkeep".to_owned()).spawn(run) {
+            Ok(_) if ends.replace(receiver).is_none() => BUSY.lock().push(Arc::downgrade(self)),
+            Ok(_) => {}
+            Err(e) => self.report(Err(Error::io(e, "Can't begin a thread for", &self.db))),
+        }
+    }
+}
+
+impl LogRevisions {
+    /// The items that name what the thread has written, for the next entry.
+    pub(super) fn written_segments(&self) -> Vec<Item<'static>> {
+        self.upkeep.written()
+    }
+
+    /// Lets the thread work, if there is something to do and it is not at work.
+    pub(super) fn look_after(&self) {
+        if self.log.read().has_work() {
+            self.upkeep.begin();
         }
     }
 }
@@ -139,6 +166,5 @@ impl LogRevisions {
 impl Drop for LogRevisions {
     fn drop(&mut self) {
         self.upkeep.finish();
-        report(self.name_written(), &self.db);
     }
 }
