@@ -9,7 +9,7 @@ use std::process::Command;
 use crate::steps::{ROOT, cargo, target};
 
 /// Seconds of the part of the full check.
-const SHORT: &str = "20";
+const SHORT: &str = "12";
 
 /// What builds and runs it.
 const HARNESS: [&str; 7] =

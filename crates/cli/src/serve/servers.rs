@@ -45,7 +45,7 @@ impl ServersConfig {
     /// What is used of it.
     ///
     /// # Errors
-    /// E125009 for what [`problems`] says, too.
+    /// E125009 for what `--check` says of the section, too.
     pub(super) fn servers(&self) -> SvnResult<ServerList> {
         let wrong = |why| SvnError::new(ErrorCode::BAD_CONFIG_VALUE, format!("[servers]: {why}"));
         let name = |text: &String| Name::parse(text).map_err(SvnError::from);

@@ -92,7 +92,7 @@ fn compare(repo: &Repository, number: usize) {
 
 #[test]
 fn svnlook_prints_the_same_bytes() {
-    let step = if long() { 1 } else { 5 };
+    let step = if long() { 1 } else { 8 };
     for (number, repo) in repositories().step_by(step).enumerate() {
         compare(&repo, number);
     }

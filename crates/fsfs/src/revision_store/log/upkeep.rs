@@ -142,10 +142,21 @@ impl Upkeep {
             drop(sender);
         };
         match std::thread::Builder::new().name("upkeep".to_owned()).spawn(run) {
-            Ok(_) if ends.replace(receiver).is_none() => BUSY.lock().push(Arc::downgrade(self)),
+            Ok(_) if ends.replace(receiver).is_none() => self.note_busy(),
             Ok(_) => {}
             Err(e) => self.report(Err(Error::io(e, "Can't begin a thread for", &self.db))),
         }
+    }
+}
+
+impl Upkeep {
+    /// Notes that [`finish`] waits for this one; those of closed stores are forgotten from time to time.
+    fn note_busy(self: &Arc<Self>) {
+        let mut busy = BUSY.lock();
+        if busy.len().is_power_of_two() {
+            busy.retain(|upkeep| upkeep.strong_count() > 0);
+        }
+        busy.push(Arc::downgrade(self));
     }
 }
 

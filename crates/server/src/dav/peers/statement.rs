@@ -95,6 +95,22 @@ mod tests {
         Statement::read(&headers)
     }
 
+    proptest::proptest! {
+        #[test]
+        fn what_is_read_is_said_again(text in "\\PC{0,80}", words in "[0-9a-f.:]{1,9} https? [01] [0-9a-f]{1,9} [a-z.:-]{1,9} [A-Za-z0-9+/=-]{1,9}") {
+            for text in [text, words] {
+                let mut headers = HeaderMap::new();
+                let Ok(value) = HeaderValue::from_str(&text) else { continue };
+                headers.append(STATEMENT, value);
+                if let Some(read) = Statement::read(&headers) {
+                    let said = read.value().unwrap();
+                    headers.insert(STATEMENT, said);
+                    proptest::prop_assert_eq!(Statement::read(&headers), Some(read));
+                }
+            }
+        }
+    }
+
     #[test]
     fn what_is_said_is_read() {
         for text in
