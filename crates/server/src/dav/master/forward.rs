@@ -3,7 +3,6 @@
 //!
 //! Invariant: it ends with its client. A body that the client does not finish has no end at the master.
 
-use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -16,7 +15,7 @@ use sapwood_core::SvnError;
 use super::super::body::RawBody;
 use super::super::exchange::Exchange;
 use super::super::head::Head;
-use super::super::relay::body::{ForwardedBody, Pieces, patiently, pump};
+use super::super::relay::body::{ForwardedBody, Pieces, pump, send_with_body};
 use super::super::relay::hop::is_of_connection;
 use super::super::relay::pool::Sender;
 use super::super::relay::reply::{ReplyFailure, end, pass};
@@ -100,22 +99,9 @@ async fn send(
     pieces: Pieces,
     patience: Duration,
 ) -> Result<Answer, (SvnError, u16)> {
-    let mut sending = pin!(master.send(request));
-    let mut pumping = pin!(pump(body, &pieces, patience));
-    let sent = tokio::select! {
-        sent = &mut sending => {
-            // The master may reply before it has read the body.
-            if sent.is_ok() {
-                pumping.await.map_err(gone)?;
-            }
-            sent
-        }
-        pumped = &mut pumping => {
-            pumped.map_err(gone)?;
-            patiently(patience, sending).await.map_err(gone)?
-        }
-    };
-    sent.map_err(|error| (error, 502))
+    let pumping = pump(body, &pieces, patience);
+    let sent = send_with_body(master.send(request), pumping, || true, patience).await;
+    sent.map_err(gone)?.map_err(|error| (error, 502))
 }
 
 /// Passes the reply back.

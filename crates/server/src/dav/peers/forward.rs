@@ -3,7 +3,6 @@
 //! Invariants: it ends with its client; as long as the other server has not begun with it, or it changes nothing and its body is still
 //! here, it can be answered here instead.
 
-use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -17,9 +16,9 @@ use tokio::sync::Notify;
 
 use super::super::exchange::{CHUNK, Exchange};
 use super::super::head::Head;
-use super::super::relay::body::{ForwardedBody, Pieces, patiently, pump};
+use super::super::relay::body::{ForwardedBody, Pieces, pump, send_with_body};
 use super::super::relay::hop::is_of_connection;
-use super::super::relay::pool::{SendFailure, Sender, shake};
+use super::super::relay::pool::{Pool, SendFailure, Sender, shake};
 use super::super::relay::reply::{ReplyFailure, end, pass};
 use super::super::state::HttpState;
 use super::super::workers;
@@ -85,7 +84,7 @@ impl PeerForward {
         }
         let is_begun = AtomicBool::new(false);
         let host = head.client.to_string();
-        match self.send(exchange, &is_begun).await {
+        match self.send(&pool, exchange, &is_begun).await {
             Ok((sender, response, pieces)) => {
                 servers.reached(&server);
                 let result = reply(exchange, response, head.looks()).await;
@@ -122,40 +121,28 @@ impl PeerForward {
     /// Sends the request with its body, and waits for the head of the reply.
     async fn send(
         self,
+        pool: &Pool,
         exchange: &mut Exchange,
         is_begun: &AtomicBool,
     ) -> Result<(Sender, Response<Incoming>, Pieces), Failure> {
-        let Self { servers, pools, server, request, pieces, begin, waits, .. } = self;
+        let Self { servers, server, request, pieces, begin, waits, .. } = self;
         let patience = exchange.outlet().patience;
         let (body, client) = exchange.parts();
-        let pool = pools.of(&server, &servers);
         let connected = || {
             if !waits {
                 begin.notify_one();
             }
         };
         let work = async {
-            let mut sending = pin!(pool.send(request, || connect(&servers, &server), connected));
-            let mut pumping = pin!(async {
+            let sending = pool.send(request, || connect(&servers, &server), connected);
+            let pumping = async {
                 begin.notified().await;
                 is_begun.store(true, Ordering::Relaxed);
                 pump(body.raw(), &pieces, patience).await
-            });
-            let sent = tokio::select! {
-                biased;
-                sent = &mut sending => {
-                    // The other server may reply before it has read the body.
-                    if sent.is_ok() && is_begun.load(Ordering::Relaxed) {
-                        pumping.await.map_err(Failure::Client)?;
-                    }
-                    sent
-                }
-                pumped = &mut pumping => {
-                    pumped.map_err(Failure::Client)?;
-                    patiently(patience, sending).await.map_err(Failure::Client)?
-                }
             };
-            sent.map_err(|failure| match failure {
+            let has_begun = || is_begun.load(Ordering::Relaxed);
+            let sent = send_with_body(sending, pumping, has_begun, patience).await;
+            sent.map_err(Failure::Client)?.map_err(|failure| match failure {
                 SendFailure::Unsent(error) => Failure::Untaken(error),
                 SendFailure::InDoubt(error) => Failure::InDoubt(error.to_string()),
             })

@@ -3,7 +3,7 @@
 //! Invariant: no more than a few pieces are held, and a body without its end has none at the other server.
 
 use std::io;
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -87,6 +87,33 @@ pub(in crate::dav) async fn patiently<T>(
     work: impl Future<Output = T>,
 ) -> SvnResult<T> {
     tokio::time::timeout(patience, work).await.map_err(|_| client_gone("nothing happens"))
+}
+
+/// Sends a request while its body is passed on, and says what became of sending. The other server may reply before it has read
+/// the body: the rest is passed on all the same, if that has begun.
+///
+/// # Errors
+/// Those of `pumping`, and when there is no reply for too long after the end of the body.
+pub(in crate::dav) async fn send_with_body<T, E>(
+    sending: impl Future<Output = Result<T, E>>,
+    pumping: impl Future<Output = SvnResult<()>>,
+    has_begun: impl Fn() -> bool,
+    patience: Duration,
+) -> SvnResult<Result<T, E>> {
+    let (mut sending, mut pumping) = (pin!(sending), pin!(pumping));
+    tokio::select! {
+        biased;
+        sent = &mut sending => {
+            if sent.is_ok() && has_begun() {
+                pumping.await?;
+            }
+            Ok(sent)
+        }
+        pumped = &mut pumping => {
+            pumped?;
+            patiently(patience, sending).await
+        }
+    }
 }
 
 /// Passes a body on. When the client does not finish it, the other server gets no end of it.
