@@ -4,13 +4,6 @@
 //! The reference makes a history and a working copy. Each program makes the conflict in a copy of that, and
 //! resolves it at a terminal in copies of the reference's: once for each letter that the reference offers.
 //! `SAPWOOD_LONG=1` tries all letters, each day's tests one of each situation.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    reason = "a failure is a failed test"
-)]
 
 use crate::common::talk;
 
@@ -84,8 +77,8 @@ impl Place {
     /// One way through the questions: what is on the screen, and what is there afterwards.
     fn resolve(&self, programs: &Programs, answers: &[&str]) -> (String, String) {
         self.copy("conflict");
-        let told = talked(programs, &self.path("wc"), "svn resolve -R .", answers);
-        (told.screen, format!("{}\n{}", told.code, self.state()))
+        let talk = talked(programs, &self.path("wc"), "svn resolve -R .", answers);
+        (talk.screen, format!("{}\n{}", talk.code, self.state()))
     }
 }
 

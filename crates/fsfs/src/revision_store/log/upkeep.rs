@@ -147,9 +147,7 @@ impl Upkeep {
             Err(e) => self.report(Err(Error::io(e, "Can't begin a thread for", &self.db))),
         }
     }
-}
 
-impl Upkeep {
     /// Notes that [`finish`] waits for this one; those of closed stores are forgotten from time to time.
     fn note_busy(self: &Arc<Self>) {
         let mut busy = BUSY.lock();

@@ -3,7 +3,7 @@
 //! A name that a server gives has its tag at the end: `12-a.5bd9d3a6`. Names that clients choose have none: the server that forwarded
 //! the request by which such a commit began remembers where it went.
 //!
-//! Invariant: what is remembered is bounded, by number and by time.
+//! Invariant: what is kept is bounded, by number and by time.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -13,7 +13,7 @@ use sapwood_peers::Name as Server;
 
 use super::super::txns::Name;
 
-/// The most that is remembered.
+/// The most that is kept.
 const MOST: usize = 4096;
 /// How long: as long as a commit may be idle.
 const TIME: Duration = Duration::from_secs(24 * 3600);
