@@ -1,6 +1,5 @@
 //! `sapwood user` and the accounts of `sapwood serve`: users, groups in authz files, tokens with their limits, as 1.14's
 //! client uses them. A change counts from the next request on.
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
 use std::fs;
 use std::path::Path;

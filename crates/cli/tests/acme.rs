@@ -1,6 +1,5 @@
 //! Certificates by ACME: `sapwood serve` gets them from an authority of the tests' own, which really asks the server,
 //! renews them, and keeps what it has when something goes wrong.
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;

@@ -1,5 +1,4 @@
 //! `sapwood backup`: copies that programs of 1.14 take as they are, what is verified in them, and who sees that.
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
 use std::fs;
 use std::path::Path;

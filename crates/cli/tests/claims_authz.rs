@@ -1,6 +1,5 @@
 //! Random rules about groups: where the claims of a provider of OpenID Connect say who is in a group, each page and each
 //! answer in JSON is the one that it is where the rules file itself says so. (`SAPWOOD_LONG=1` for 3,000 requests.)
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
 use std::collections::HashMap;
 use std::fs;

@@ -1,6 +1,5 @@
 //! Users of a directory (OpenLDAP's server) as 1.14's client logs in: groups in authz files, members of a location, tokens,
 //! and servers that are down.
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
 use std::fs;
 use std::path::Path;

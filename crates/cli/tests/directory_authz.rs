@@ -1,6 +1,5 @@
 //! Random rules about groups: where the directory says who is in a group, each request has the reply that it has where
 //! the rules file itself says so. (`SAPWOOD_LONG=1` for 3,000 requests.)
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
 use std::fs;
 

@@ -1,5 +1,4 @@
 //! `sapwood doctor`: what is broken on purpose is found, with what to do; what is in order is not complained about.
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;

@@ -1,7 +1,5 @@
 //! Dump streams, byte for byte beside the reference's, of repositories in every format.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a failure is a failed test")]
-
 use std::process::Stdio;
 
 use crate::common::Both;

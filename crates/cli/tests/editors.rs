@@ -1,13 +1,6 @@
 //! What the user typed in an editor is kept when the editor fails afterwards, or is killed, and when the
 //! commit fails: the same words and the same files as the reference's, and for values of properties and
 //! svnmucc, which the reference throws away, files of ours.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    reason = "a failure is a failed test"
-)]
 
 use std::fmt::Write as _;
 use std::path::Path;

@@ -3,7 +3,6 @@
 //!
 //! A relay between `svn` and our server passes no reply on from the first request of a method to the last one: a client
 //! that waited for a reply in between would wait until the test fails.
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
 use std::fs;
 use std::path::Path;

@@ -3,7 +3,6 @@
 //!
 //! A proxy between `svn` and our server lets one request of each commit fail. Where it closes the connection after each
 //! reply, the client makes one request at a time: that is what it is compared with.
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
 use std::fs;
 use std::path::{Path, PathBuf};

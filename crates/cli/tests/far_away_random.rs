@@ -2,7 +2,6 @@
 //! as of commits whose requests wait for each other, by our server and by httpd.
 //!
 //! `SAPWOOD_LONG=1` makes 2,000 commits at each server, `SAPWOOD_COMMITS=N` so many; `SAPWOOD_SEED` is the seed.
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
 use std::fs;
 use std::path::{Path, PathBuf};

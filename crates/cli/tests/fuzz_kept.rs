@@ -7,7 +7,6 @@
     unreachable_pub,
     reason = "the harnesses panic on faults: that is their purpose"
 )]
-#![allow(clippy::duplicate_mod, reason = "harnesses that write share a file")]
 
 use std::path::Path;
 

@@ -3,7 +3,6 @@
 //!
 //! Blocks: `sh` is run, `sh-fails` has to fail, `output` has lines that the commands before it printed, a block with a path is
 //! that file; `console` and `example` are for the eye only.
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;

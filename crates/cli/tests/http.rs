@@ -1,5 +1,4 @@
 //! `sapwood serve` over http, with the reference's `svn` and with plain sockets.
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};

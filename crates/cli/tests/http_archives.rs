@@ -1,6 +1,5 @@
 //! Archives over http, unpacked by Python: the same files as `svn` lists, whatever they are called; and what the server does
 //! for clients that do not read.
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
 use std::fs;
 use std::io::{Read as _, Write as _};

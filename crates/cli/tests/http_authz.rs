@@ -1,6 +1,5 @@
 //! Random rules, and requests for what they hide, to `sapwood serve` and to httpd with mod_authz_svn: both
 //! refuse the same, and nothing that httpd hides shows in our replies. (`SAPWOOD_LONG=1` for more.)
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
 use crate::common::places;
 

@@ -1,5 +1,4 @@
 //! Autoversioning: what other programs than Subversion's do at plain URLs becomes revisions.
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
 use std::process::Command;
 

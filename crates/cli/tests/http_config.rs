@@ -1,6 +1,5 @@
 //! `sapwood serve --config`: places with logins and rules of their own, redirects, the access log,
 //! and what a trusted proxy says.
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
 use std::fs;
 

@@ -1,5 +1,4 @@
 //! What may not be read answers over http exactly as what is not there, to the byte.
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
 use std::fs;
 

@@ -1,5 +1,4 @@
 //! What clients of http must not do, and what slow ones must not cost.
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
 use std::fs;
 use std::io::{Read as _, Write as _};

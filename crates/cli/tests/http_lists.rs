@@ -1,5 +1,4 @@
 //! Lists of repositories, media and blame over http: who sees what, in which pieces, and how much of it.
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
 
 use std::fs;
 

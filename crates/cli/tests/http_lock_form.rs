@@ -1,5 +1,4 @@
 //! Breaking a lock in a page: who may, by which form, and what hooks hear of it.
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;

@@ -1,6 +1,5 @@
 //! A mirror that `sapwood serve` keeps in front of a master, ours and httpd: what writes goes through it, by
 //! our `svn` and by the reference's, and comes back by `svnsync`.
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
 use std::fs;
 use std::io::{Read as _, Write as _};

@@ -1,12 +1,5 @@
 //! The client's commands over trees whose names need escapes, against httpd, which escapes in its own way:
 //! both clients say the same. Each works in a repository of its own.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    reason = "a failure is a failed test"
-)]
 
 use crate::common::httpd;
 

@@ -1,5 +1,4 @@
 //! Web pages over http: each user sees what `svn` shows to them, and nothing else changes for clients.
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
 use std::fmt::Write as _;
 use std::fs;

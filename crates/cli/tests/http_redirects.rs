@@ -1,6 +1,5 @@
 //! `svn` and a repository whose server says that it has moved: followed where 1.14 follows, told
 //! where 1.14 does not. Both programs ask the same server.
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
 use crate::common::places;
 

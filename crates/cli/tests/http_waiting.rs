@@ -1,6 +1,5 @@
 //! Clients of http that let the server wait, in each way that there is: they hold no thread, little memory, and
 //! keep no other client from being served.
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
 use std::fs;
 use std::io::{Read as _, Write as _};

@@ -1,6 +1,5 @@
 //! `sapwood serve` over https, and our `svn` on https: URLs: certificates that are trusted, and that
 //! are not.
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};

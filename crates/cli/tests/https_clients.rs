@@ -1,6 +1,5 @@
 //! Certificates of clients: our `svn` and the reference's against our server, and against httpd with
 //! mod_ssl; files, passphrases, questions, what is kept.
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,5 +1,4 @@
 //! Logs as JSON; request numbers in them and in error replies; a wrong password is one line, whatever the way to log in.
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
 use std::fs;
 use std::path::Path;

@@ -1,8 +1,6 @@
 //! Dump streams loaded by `svnadmin load`, ours and the reference's: the same words, the same dump
 //! afterwards, verified by the reference, about the same size on disk.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a failure is a failed test")]
-
 use std::path::Path;
 use std::process::Stdio;
 

@@ -1,8 +1,6 @@
 //! Locks beside the reference: both sides do the same to a copy of one repository, and must say
 //! and leave behind the same. Then each side meets the other's locks.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a failure is a failed test")]
-
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::Write as _;

@@ -1,5 +1,4 @@
 //! Mail after commits by a real mail server, which takes it only over TLS and after a login.
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Write as _};

@@ -2,8 +2,6 @@
 //! reference's, on the same repositories: the same words, and repositories that the reference
 //! verifies and dumps alike.
 
-#![allow(clippy::unwrap_used, reason = "a failure is a failed test")]
-
 use std::path::{Path, PathBuf};
 
 use crate::common::Both;

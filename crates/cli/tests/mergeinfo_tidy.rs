@@ -1,5 +1,4 @@
 //! `sapwood mergeinfo-tidy`: what it finds, what it removes, and that merges mean the same afterwards.
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a failure is a failed test")]
 
 use std::path::Path;
 use std::process::Command;

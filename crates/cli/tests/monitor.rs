@@ -1,5 +1,4 @@
 //! What a running server tells monitoring programs: `/metrics`, `/healthz`, `/readyz`.
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
 use std::fs;
 use std::io::{Read as _, Write as _};

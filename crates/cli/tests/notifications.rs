@@ -1,6 +1,5 @@
 //! Webhooks and mail of `sapwood serve`: commits by 1.14's client over both protocols and by `file://`, targets that are
 //! down, a server that is killed, and a configuration that is read again.
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};

@@ -1,13 +1,6 @@
 //! Files that the user names and that are no plain files: pipes, devices, standard input, folders,
 //! what may not be read. Programs do with them what the reference does.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    reason = "a failure is a failed test"
-)]
-
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;

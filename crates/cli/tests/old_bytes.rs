@@ -1,11 +1,4 @@
 //! Texts of old repositories that are not UTF-8, as both clients show them, over `file:`, svn:// and http.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    reason = "a failure is a failed test"
-)]
 
 use std::fmt::Write as _;
 use std::path::Path;

@@ -1,13 +1,6 @@
 //! Standard output that cannot be written: a full disk, a pipe without a reader. Every program
 //! says and ends as the reference does, and none panics.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    reason = "a failure is a failed test"
-)]
-
 use std::fs::File;
 use std::os::unix::process::ExitStatusExt as _;
 use std::process::{Command, Output, Stdio};

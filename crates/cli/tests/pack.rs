@@ -1,8 +1,6 @@
 //! `svnadmin pack`, ours and the reference's, on the same repositories: the same words, the same
 //! files, byte for byte.
 
-#![allow(clippy::unwrap_used, reason = "a failure is a failed test")]
-
 use std::collections::BTreeMap;
 use std::path::Path;
 

@@ -1,12 +1,5 @@
 //! What packages of the program need: manual pages, completions, and a server that systemd can start.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    reason = "a failure is a failed test"
-)]
-
 use std::io::Read as _;
 use std::os::unix::net::UnixDatagram;
 use std::path::Path;

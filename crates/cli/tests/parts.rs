@@ -1,12 +1,5 @@
 //! Repositories parts of which may not be read or written, or lie elsewhere and are linked; and two
 //! loads into one at the same time. Beside the reference.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    reason = "a failure is a failed test"
-)]
 
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};

@@ -1,13 +1,6 @@
 //! The table of peg revisions beside the reference: each row's command line with names of odd shapes,
 //! by both programs, from equal working copies and repositories. What is said, the exit code and what
 //! is on disk afterwards (files, the working copy's database, the repository) must be the same.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    reason = "a failure is a failed test"
-)]
 
 #[path = "../src/pegs/table.rs"]
 #[allow(dead_code, unreachable_pub, reason = "the table of the program, of which this is a reader")]

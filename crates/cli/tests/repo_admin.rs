@@ -1,5 +1,4 @@
 //! `sapwood repo`: what it makes is used by programs of 1.14; what it deletes is found by no program, and comes back whole.
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown};

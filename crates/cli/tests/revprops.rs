@@ -1,8 +1,6 @@
 //! Properties of revisions changed by `svnadmin`, ours and the reference's: the same words, and
 //! the same properties afterwards.
 
-#![allow(clippy::unwrap_used, reason = "a failure is a failed test")]
-
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 

@@ -1,5 +1,4 @@
 //! `rules.toml`: rules of a repository and of a server refuse commits of 1.14's client by every way in, with their sentence.
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
 use std::fs;
 use std::path::Path;

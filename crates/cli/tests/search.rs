@@ -1,5 +1,4 @@
 //! `sapwood search` at the prompt.
-#![allow(clippy::unwrap_used, reason = "tests")]
 
 use sapwood_testkit::{Output, Programs, Repository, Shape};
 

@@ -3,13 +3,6 @@
 //!
 //! Run by hand, since it needs a build of its own and a part of a desktop: `apt-get install dbus-daemon gnome-keyring
 //! libsecret-tools`, then `cargo test -p sapwood-cli --features secret-service --test it secret_service::`.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    reason = "a failure is a failed test"
-)]
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Write as _};

@@ -1,5 +1,4 @@
 //! Several servers of one repository in a store, which forward to each other, while they are killed and ended.
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -1,5 +1,4 @@
 //! Several servers of one repository in a store: connections of svn:// go to the server that it belongs to.
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
 use std::fs;
 use std::io::{Read as _, Write as _};

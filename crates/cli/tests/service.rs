@@ -1,5 +1,4 @@
 //! A server as a service: it is asked to end, to read its configuration again, and gets its sockets from a supervisor.
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};

@@ -1,6 +1,5 @@
 //! Signing in to pages by OpenID Connect: what a user sees then, what it is not good for, and every way in which a sign-in
 //! can be wrong.
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
 use std::fs;
 

@@ -1,5 +1,4 @@
 //! Signing out: at this server, and at the provider of OpenID Connect, where that says how.
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
 use std::fs;
 

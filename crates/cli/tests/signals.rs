@@ -1,13 +1,6 @@
 //! A program that is interrupted cleans up and then dies of the signal, whatever it waits for: so a
 //! shell's loop, cron and systemd see it. And at the first signal.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    reason = "a failure is a failed test"
-)]
-
 use std::io::Read as _;
 use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;

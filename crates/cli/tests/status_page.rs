@@ -1,5 +1,4 @@
 //! The page of the server's status at its own address: members see what monitoring programs see, others what is not there.
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
 use std::fs;
 use std::path::Path;

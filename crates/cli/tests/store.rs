@@ -1,5 +1,4 @@
 //! `sapwood store`: repositories in stores, at the prompt.
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
 use std::fs;
 use std::path::Path;

@@ -1,5 +1,4 @@
 //! Repositories in a store: several servers, used by the reference's clients.
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
 use std::fs;
 use std::path::PathBuf;

@@ -1,5 +1,4 @@
 //! Users of accounts and of a directory over svn://, as 1.14's client and ours log in by SASL; the same users over http.
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
 use std::fs;
 use std::path::Path;

@@ -5,13 +5,6 @@
 //! folder of their own, in which `base.txt` has run before; `$R` is the repository's URL. A line that
 //! ends with a backslash goes on. Dates, UUIDs and the order of XML attributes (random in the
 //! reference) do not count.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    reason = "a failure is a failed test"
-)]
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;

@@ -1,7 +1,5 @@
 //! `svnadmin`, `svnfsfs` and `svnauthz` beside the reference's.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a failure is a failed test")]
-
 use crate::common::Both;
 use sapwood_testkit::compare::assert_same;
 use sapwood_testkit::{Programs, Repository, Shape};

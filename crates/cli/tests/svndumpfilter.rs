@@ -4,8 +4,6 @@
 //! The reference writes some headers of a node in an order that differs from run to run, so the
 //! headers of each node are compared sorted.
 
-#![allow(missing_docs, clippy::unwrap_used, clippy::panic, reason = "a failure is a failed test")]
-
 use std::io::Write as _;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};

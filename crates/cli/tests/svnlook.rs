@@ -1,7 +1,5 @@
 //! `svnlook` on every revision, byte for byte beside the reference's.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a failure is a failed test")]
-
 use crate::common::Both;
 use sapwood_testkit::{Repository, Shape};
 

@@ -1,11 +1,4 @@
 //! `svnmucc propset` and `propsetf` refuse, and keep, the values that the reference's do.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    reason = "a failure is a failed test"
-)]
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;

@@ -1,7 +1,5 @@
 //! Command lines that are wrong, or nearly: both sides say the same.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a failure is a failed test")]
-
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 

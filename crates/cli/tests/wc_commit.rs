@@ -1,12 +1,5 @@
 //! Commits, differences and locks of working copies, by ours and by the reference, of the same
 //! changes: same output, same revisions, same rows in wc.db, and the reference goes on with what ours left.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    reason = "a failure is a failed test"
-)]
 
 use std::path::Path;
 use std::process::Command;

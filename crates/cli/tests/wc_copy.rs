@@ -1,11 +1,4 @@
 //! Copies and moves between working copies and URLs, by ours and by the reference.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    reason = "a failure is a failed test"
-)]
 
 use crate::common::sides;
 

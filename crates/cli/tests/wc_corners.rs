@@ -1,12 +1,5 @@
 //! Corners of everyday commands, by ours and by the reference, each in a folder of its own: same
 //! output, same exit codes.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    reason = "a failure is a failed test"
-)]
 
 use std::process::Command;
 

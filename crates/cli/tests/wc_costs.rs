@@ -1,11 +1,5 @@
 //! What comparisons of branches and patches cost: requests in the server's log, and system calls. What they say is
 //! the reference's.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    reason = "a failure is a failed test"
-)]
 
 use std::path::Path;
 use std::process::{Command, Stdio};

@@ -1,12 +1,5 @@
 //! `svn export` by ours and by the reference: the same words, and the same tree with its modes and
 //! times.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    reason = "a failure is a failed test"
-)]
 
 use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt;

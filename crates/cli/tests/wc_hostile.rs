@@ -1,13 +1,6 @@
 //! Servers that mean harm: scripted edits with names that lead elsewhere, links that things are put under, texts
 //! with wrong sums and properties without end, to `checkout`, `update` and `export`. Nothing is ever written beside
 //! the target or into `.svn`, whatever the exit code; what no honest server sends is refused with an E-code.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    reason = "tests"
-)]
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -6,13 +6,6 @@
 //! over that time. For operations `strace` counts the system calls that change files or the database, and kills
 //! the program before one of them is made. Of these there are three each day, others with another
 //! `SAPWOOD_SEED`; `SAPWOOD_LONG=1` stops before each, and makes 60 kills by the clock.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    reason = "tests"
-)]
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -1,11 +1,5 @@
 //! Memory does not follow the size of a file: programs whose memory is limited compare files that are longer than
 //! that.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    reason = "a failure is a failed test"
-)]
 
 use std::path::Path;
 use std::process::Command;

@@ -3,12 +3,6 @@
 //!
 //! Caches, which are filled up to a size of their own, are small here: `-M 1`, and `memory-cache-size`. The peaks count the
 //! pages of wc.db that are mapped, some 400 bytes a file: the system can take them back.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    reason = "a failure is a failed test"
-)]
 
 use std::path::Path;
 use std::process::{Command, Stdio};

@@ -1,11 +1,4 @@
 //! Merges without what was merged before, by ours and by the reference.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    reason = "a failure is a failed test"
-)]
 
 use crate::common::sides;
 

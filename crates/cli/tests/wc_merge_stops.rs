@@ -3,13 +3,6 @@
 //!
 //! The stop is a look of the merge at its cancel token: each place where it can be stopped is one. Some moments
 //! of each scenario are tried each day; `SAPWOOD_LONG=1` tries all of them.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    reason = "a failure is a failed test"
-)]
 
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};

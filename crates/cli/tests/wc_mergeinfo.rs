@@ -1,11 +1,4 @@
 //! `svn mergeinfo` and merges that keep track of what was merged, by ours and by the reference.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    reason = "a failure is a failed test"
-)]
 
 use crate::common::merge_walk;
 use crate::common::sides;

@@ -1,11 +1,4 @@
 //! Moves that meet incoming changes, and how their conflicts are settled, by ours and by the reference.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    reason = "a failure is a failed test"
-)]
 
 use crate::common::sides;
 

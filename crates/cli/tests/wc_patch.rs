@@ -1,11 +1,4 @@
 //! `svn patch` by ours and by the reference: what is said, what becomes of wc.db and of the files.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    reason = "a failure is a failed test"
-)]
 
 use crate::common::sides;
 

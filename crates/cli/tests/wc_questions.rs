@@ -1,12 +1,5 @@
 //! Conflicts that are asked about at a terminal, by ours and by the reference: the same answers are typed to
 //! both, and the screens and the files afterwards are compared.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    reason = "a failure is a failed test"
-)]
 
 use crate::common::talk;
 

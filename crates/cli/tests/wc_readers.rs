@@ -1,6 +1,5 @@
 //! Other programs on our working copies, and ours on theirs: SVNKit, which IDEs and Jenkins have in place of
 //! `svn`, and programs that read `wc.db` themselves.
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a failure is a failed test")]
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,12 +1,5 @@
 //! Tree conflicts explained by the log, by ours and by the reference: what is recommended when no user is
 //! asked, and what becomes of it.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    reason = "a failure is a failed test"
-)]
 
 use crate::common::schemes;
 use crate::common::sides;

@@ -1,13 +1,6 @@
 //! Shelves by ours and by 1.14. Each script names two programs, `A` and `B`, and is run with each pair of ours and the
 //! reference's: all four runs say the same and end with the same working copy. So whatever one program shelves, the
 //! other brings back.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::indexing_slicing,
-    reason = "tests"
-)]
 
 use std::fs;
 use std::os::unix::fs::symlink;

@@ -3,13 +3,6 @@
 //!
 //! The reference tells what is in a directory in the order of a hash table, so lines are compared
 //! without their order; where the order is fixed, [`order`] looks at it.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    reason = "a failure is a failed test"
-)]
 
 use crate::common::sides;
 

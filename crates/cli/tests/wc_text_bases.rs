@@ -1,12 +1,5 @@
 //! Working copies that do not keep all text bases (format 32): what `svn` does on them is what it does
 //! on others, and the store holds the texts of modified files only.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    reason = "a failure is a failed test"
-)]
 
 use std::fs;
 use std::path::Path;

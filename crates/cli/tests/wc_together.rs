@@ -1,11 +1,5 @@
 //! One operation on many nodes is few transactions: system calls counted at n and 4n files. What it says and leaves
 //! is the reference's.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    reason = "a failure is a failed test"
-)]
 
 use std::path::Path;
 use std::process::{Command, Stdio};

@@ -1,13 +1,6 @@
 //! Whatever deletes or moves a directory for the user (updates, switches, merges, patches, shelves and the
 //! resolution of conflicts): what is not versioned in it stays on disk, and lines that only this working copy has. 1.14
 //! removes them in most of these.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    reason = "a failure is a failed test"
-)]
 
 use std::fs;
 use std::path::Path;

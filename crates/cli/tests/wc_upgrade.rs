@@ -1,12 +1,5 @@
 //! `svn upgrade` of working copies before 1.7, made from seeds, by ours and by the reference: the same is
 //! said, and the databases hold the same.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    reason = "a failure is a failed test"
-)]
 
 use crate::common::old_wc;
 use crate::common::sides;

@@ -1,12 +1,5 @@
 //! `sapwood watch`: with a monitor, `svn status` says what the reference says, whatever is done to the
 //! working copy and to the monitor in between.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    reason = "a failure is a failed test"
-)]
 
 use std::fs;
 use std::path::PathBuf;

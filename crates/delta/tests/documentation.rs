@@ -1,7 +1,5 @@
 //! The numbers and examples of `docs/formats/svndiff.md` are those of the code.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "also in the helpers of tests")]
-
 use sapwood_core::SvnError;
 use sapwood_delta::svndiff::{INSTRUCTIONS_MAX, NEW_DATA_MAX, WINDOW_HEADER_MAX};
 use sapwood_delta::{Decoder, Error, WINDOW_MAX, varint};

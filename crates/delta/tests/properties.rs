@@ -1,7 +1,5 @@
 //! Properties that hold for every text, window and stream.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "also in the helpers of tests")]
-
 use proptest::collection::vec;
 use proptest::prelude::*;
 use sapwood_delta::xdelta::Xdelta;

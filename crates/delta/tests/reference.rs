@@ -1,13 +1,6 @@
 //! The reference and we make the same deltas, and read each other's. Needs
 //! `svnadmin` (`cargo xtask packages` installs it).
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    reason = "also in the helpers of tests"
-)]
-
 use std::io::{Read, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};

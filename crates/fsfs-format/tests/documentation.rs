@@ -1,5 +1,4 @@
 //! Tables and examples of `docs/formats/fsfs-*.md` are those of the code.
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test on input of our own")]
 
 use sapwood_core::{NodeKind, Revnum};
 use sapwood_fsfs_format::changes::Changes;

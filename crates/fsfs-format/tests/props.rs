@@ -1,11 +1,5 @@
 //! Whatever values an item has, it is read back as it was written; whatever bytes a parser gets,
 //! it does not panic.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::indexing_slicing,
-    reason = "a test on input of our own"
-)]
 
 use proptest::prelude::*;
 use sapwood_core::FsPath;

@@ -1,8 +1,6 @@
 //! Deltas that were computed ahead are used when the guess was right, and do no harm when it was
 //! wrong.
 
-#![allow(clippy::unwrap_used, reason = "a failure is a failed test")]
-
 use std::io::{BufReader, Cursor, Read};
 use std::path::Path;
 use std::sync::Arc;

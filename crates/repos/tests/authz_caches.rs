@@ -1,13 +1,6 @@
 //! What is kept for users with path rules: replies out of warm caches that users with different
 //! rules share are those of a repository opened anew, which keeps nothing, and show nothing that
 //! the rules hide. Random histories, rules and requests.
-#![allow(
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    clippy::expect_used,
-    reason = "a failure is a failed test"
-)]
 
 use std::cell::{Cell, RefCell};
 use std::fmt::Write as _;

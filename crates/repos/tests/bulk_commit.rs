@@ -1,8 +1,6 @@
 //! Bulk commits: reported revisions exist, and a crash at any operation leaves some whole revision
 //! between the last reported one and the last pending one.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a failure is a failed test")]
-
 use crate::common;
 
 use std::path::Path;

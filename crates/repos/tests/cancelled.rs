@@ -1,11 +1,5 @@
 //! Every walk that may be long looks at its cancel token: with one that is cancelled it ends with
 //! E200015, whatever it was about to report. A walk that is added belongs here.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    reason = "a failure is a failed test"
-)]
 
 use std::path::Path;
 use std::sync::Arc;

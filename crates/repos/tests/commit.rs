@@ -1,14 +1,6 @@
 //! Random histories written by our own transactions, by every engine and in every format: read back by ourselves,
 //! compared with a plain model, and verified by the reference's `svnadmin`.
 
-#![allow(
-    missing_docs,
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    reason = "a failure is a failed test"
-)]
-
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;

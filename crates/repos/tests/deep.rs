@@ -4,8 +4,6 @@
 //! A chain of directories, doubled by copies, so that a few short revisions make it: that is all
 //! that a user who may commit has to send.
 
-#![allow(clippy::unwrap_used, reason = "a failure is a failed test")]
-
 use crate::common;
 
 use std::fmt::Write as _;

@@ -1,12 +1,5 @@
 //! One history in a repository of each engine: every request gets the same answer of all of them.
 
-#![allow(
-    missing_docs,
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    reason = "a failure is a failed test"
-)]
-
 use std::fmt::Write as _;
 
 use sapwood_core::props::names::MERGEINFO;

@@ -1,8 +1,6 @@
 //! Commits that are stopped at every single file operation: afterwards the old or the new revision
 //! is there, whole, and the next commit works.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a failure is a failed test")]
-
 use crate::common;
 
 use std::path::Path;

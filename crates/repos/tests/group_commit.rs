@@ -2,13 +2,6 @@
 //! order; a commit in conflict with one before is refused alone; and when the storage stops at any
 //! operation, a client that got a revision number finds that revision.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    reason = "a failure is a failed test"
-)]
-
 use crate::common;
 
 use std::path::Path;

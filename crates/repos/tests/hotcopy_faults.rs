@@ -1,13 +1,6 @@
 //! Hotcopy, of both engines, stopped at every single file operation, with contents and names lost that were not synced: a copy is what
 //! it was or what it was to become, whole, and the same command run again, by ours or by the reference's program, brings it there.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    reason = "a failure is a failed test"
-)]
-
 use crate::common;
 
 use std::cell::Cell;

@@ -1,8 +1,6 @@
 //! What an incremental hotcopy says that it has copied can be read in the copy at that moment; what the copy has already is not
 //! written again.
 
-#![allow(clippy::unwrap_used, reason = "a failure is a failed test")]
-
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 

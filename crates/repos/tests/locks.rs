@@ -1,14 +1,6 @@
 //! Locks on paths: tokens and expiry, many at once, several programs at once, and stopped at every
 //! single file operation.
 
-#![allow(
-    missing_docs,
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    reason = "a failure is a failed test"
-)]
-
 use crate::common;
 
 use std::path::{Path, PathBuf};

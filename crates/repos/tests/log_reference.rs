@@ -1,12 +1,5 @@
 //! Logs compared with `svn log --xml` of the reference, on scripted and random histories. Over
 //! svn://, because svnserve and the file: access differ in lists of merged revisions.
-#![allow(
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    clippy::expect_used,
-    reason = "a failure is a failed test"
-)]
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

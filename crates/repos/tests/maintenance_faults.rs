@@ -2,13 +2,6 @@
 //! with contents and names lost that were not synced: the repository is what it was or what it was to
 //! become, whole, and the same command run again brings it there.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    reason = "a failure is a failed test"
-)]
-
 use crate::common;
 
 use std::ffi::OsString;

@@ -1,7 +1,5 @@
 //! Who may change what a working copy knows only as it was earlier.
 
-#![allow(missing_docs, clippy::unwrap_used, reason = "a failure is a failed test")]
-
 use sapwood_core::FsPath;
 use sapwood_core::paths::RelPath;
 use sapwood_core::{ErrorCode, PropList, Revnum, SvnResult};

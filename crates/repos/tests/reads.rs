@@ -4,8 +4,6 @@
 //! that goes through all of it, with a cache of 1 MiB and with none. No item may be made more often
 //! than a few times, however many entries there are.
 
-#![allow(clippy::unwrap_used, reason = "a failure is a failed test")]
-
 use crate::common;
 
 use std::fmt::Write as _;

@@ -1,13 +1,6 @@
 //! Texts that are shared with earlier revisions through `rep-cache.db`: with the reference's
 //! programs at work in the same repository.
 
-#![allow(
-    missing_docs,
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    reason = "a failure is a failed test"
-)]
-
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;

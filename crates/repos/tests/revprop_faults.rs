@@ -2,13 +2,6 @@
 //! afterwards all revisions of the shard have their properties, the changed one the old or the
 //! new ones, and the next change works.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    reason = "a failure is a failed test"
-)]
-
 use crate::common;
 
 use std::path::Path;

@@ -1,8 +1,6 @@
 //! Transactions on disk: made by us and seen by the reference's programs, made by the reference and
 //! finished by us, and stopped at every operation.
 
-#![allow(clippy::unwrap_used, reason = "a failure is a failed test")]
-
 use crate::common;
 
 use std::os::unix::fs::PermissionsExt as _;

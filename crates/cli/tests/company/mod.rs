@@ -4,13 +4,6 @@
 //! `SAPWOOD_LONG=1` runs them for ten minutes and 500 kills; without it they only show that they
 //! still work. `SAPWOOD_SECONDS` and `SAPWOOD_KILLS` say how long instead.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    reason = "a failure is a failed test"
-)]
-
 mod disks;
 mod killed;
 mod mixed;

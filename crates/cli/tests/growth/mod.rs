@@ -5,13 +5,6 @@
 //! The commands of the protocol are rows of `protocol` and tests of `edits`; those of the administrators'
 //! programs are rows of `admin`, and what reads lists and configuration is in `lists`. `complete` holds
 //! that no command is missing.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    reason = "a failure is a failed test"
-)]
 
 mod admin;
 mod complete;

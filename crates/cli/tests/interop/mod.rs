@@ -8,13 +8,6 @@
 //! compared for every revision in the `THOROUGH` shapes, and for some revisions in the others.
 //! `SAPWOOD_SHAPES=v1.6-s7,v1.1` runs long comparisons of these shapes only: all of them take more
 //! than an hour. Invariant: nothing here knows how our side works inside.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    reason = "a failure is a failed test"
-)]
 
 mod admin;
 mod asynchronous;

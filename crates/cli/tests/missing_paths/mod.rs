@@ -1,13 +1,6 @@
 //! Every request that is about a path, asked of paths that are not there, by the reference's servers and
 //! ours: `svn` has the list for svn://, `dav` for http, `clients` what both clients make of it over all
 //! three kinds of URL. A request that takes nothing for something misleads a client into removing it.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    reason = "a failure is a failed test"
-)]
 
 mod clients;
 mod dav;

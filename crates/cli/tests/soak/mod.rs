@@ -5,13 +5,6 @@
 //! `SAPWOOD_SEED` is the first seed, `SAPWOOD_SECONDS` how long each part goes on. What fails names its
 //! seed, with which the same is done again.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    reason = "a failure is a failed test"
-)]
-
 mod coarse;
 mod damages;
 mod histories;

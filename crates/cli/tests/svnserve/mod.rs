@@ -1,13 +1,6 @@
 //! `svnserve` itself: what it says byte by byte, who it lets in, how it is started and ended, and
 //! what clients that mean harm can do. (That clients get the same from both servers is tested in
 //! `interop`.)
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    reason = "a failure is a failed test"
-)]
 
 mod access;
 mod handles;

@@ -2,12 +2,6 @@
 //! is a whole repository.
 
 #![allow(dead_code, unreachable_pub, reason = "each test uses some of it")]
-#![allow(
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    reason = "a failure is a failed test"
-)]
 
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
