@@ -108,6 +108,7 @@ mod wc_merge;
 mod wc_merge_stops;
 mod wc_mergeinfo;
 mod wc_move;
+mod wc_pager;
 mod wc_patch;
 mod wc_questions;
 mod wc_readers;

@@ -12,6 +12,9 @@ use crate::conflict_info::ConflictInfo;
 use crate::context::Context;
 use crate::info::{Info, Receiver, Schedule, WorkingInfo};
 
+/// How many nodes are read under one lock of wc.db.
+const BATCH: usize = 256;
+
 /// Reports what the working copy knows of a local path and what is below it, and tree conflicts
 /// on paths without a node. With changelists, only the nodes in one of them.
 ///
@@ -26,7 +29,22 @@ pub fn info(
 ) -> SvnResult<()> {
     let abspath = ctx.absolute(target);
     let (wc, relpath) = ctx.working_copy(&abspath)?;
-    wc.db().questions(|| info_at(ctx, &wc, &abspath, &relpath, depth, changelists, receiver))
+    let mut waiting: Vec<(String, Info)> = Vec::new();
+    let found = wc.db().questions(|| {
+        info_at(ctx, &wc, &abspath, &relpath, depth, changelists, &mut |path, info| {
+            waiting.push((path.to_owned(), info.clone()));
+            if waiting.len() < BATCH {
+                return Ok(());
+            }
+            wc.db().released(|| pass_on(&mut waiting, receiver))
+        })
+    });
+    found.and(pass_on(&mut waiting, receiver))
+}
+
+/// Passes on what was found. The receiver may wait, as a pager does: wc.db must not be locked meanwhile.
+fn pass_on(waiting: &mut Vec<(String, Info)>, receiver: Receiver<'_>) -> SvnResult<()> {
+    waiting.drain(..).try_for_each(|(path, info)| receiver(&path, &info))
 }
 
 fn info_at(

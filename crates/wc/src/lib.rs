@@ -44,6 +44,7 @@ pub mod shelf;
 pub mod status;
 pub mod summary;
 pub mod text_base;
+mod text_check;
 pub mod translate;
 pub mod update;
 pub mod upgrade;

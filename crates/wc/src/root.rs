@@ -129,11 +129,13 @@ impl WorkingCopy {
             Some(known) => Ok(known.clone()),
             None => Self::open_root(root, options),
         };
-        let link = abspath.is_symlink();
-        let start = if abspath.is_dir() && !link { Some(abspath) } else { abspath.parent() };
-        let found = start.and_then(find_root);
-        if link {
-            let inside = found.and_then(|root| {
+        let on_disk = fs::symlink_metadata(abspath).ok().map(|found| found.file_type());
+        let is = |what: fn(&fs::FileType) -> bool| on_disk.as_ref().is_some_and(what);
+        let start = if is(fs::FileType::is_dir) { Some(abspath) } else { abspath.parent() };
+        // What is there is in a directory.
+        let found = start.and_then(|start| find_root(start, on_disk.is_some() || start.is_dir()));
+        if is(fs::FileType::is_symlink) {
+            let inside = found.and_then(|(root, _)| {
                 let wc = at_root(root, options.clone()).ok()?;
                 let relpath = wc.relpath(abspath).ok()?;
                 let known = wc.db().top(&relpath).ok()?.is_some()
@@ -149,8 +151,10 @@ impl WorkingCopy {
                 return Ok((wc, RelPathBuf::default()));
             }
         }
-        let root = found.ok_or_else(|| Error::NotWorkingCopy(abspath.to_owned()))?;
-        check_old(root)?;
+        let (root, has_db) = found.ok_or_else(|| Error::NotWorkingCopy(abspath.to_owned()))?;
+        if !has_db {
+            return Err(without_db(root));
+        }
         let wc = at_root(root, options)?;
         let relpath = wc.relpath(abspath)?;
         Ok((wc, relpath))
@@ -223,32 +227,36 @@ impl WorkingCopy {
     }
 }
 
-/// The nearest directory at or above `start` that has a database; or `start` itself, when it has the
-/// files of an old format, which are in each directory. (What is not there is looked for with all above.)
-fn find_root(start: &Path) -> Option<&Path> {
-    let is_there = start.is_dir();
-    start.ancestors().find(|dir| {
+/// The nearest directory at or above `start` that has a database, with `true`; or `start` itself with `false`, when it
+/// has the files of an old format, which are in each directory. (What is not there is looked for with all above.)
+fn find_root(start: &Path, is_there: bool) -> Option<(&Path, bool)> {
+    start.ancestors().find_map(|dir| {
         let adm = layout::adm(dir);
-        let may_be_old = *dir == start || !is_there;
-        fs::metadata(adm.join(layout::DB)).is_ok()
-            || (may_be_old && fs::metadata(adm.join("entries")).is_ok())
+        // Most directories have none: one question is enough for them.
+        fs::metadata(&adm).ok()?;
+        if fs::metadata(adm.join(layout::DB)).is_ok() {
+            return Some((dir, true));
+        }
+        let may_be_old = dir == start || !is_there;
+        let is_old = may_be_old && fs::metadata(adm.join("entries")).is_ok();
+        is_old.then_some((dir, false))
     })
 }
 
-/// Refuses roots of formats before 1.7, which have no database.
-fn check_old(root: &Path) -> Result<()> {
-    if fs::metadata(layout::db(root)).is_ok() {
-        return Ok(());
-    }
+/// Refuses a root of a format before 1.7, which has no database.
+fn without_db(root: &Path) -> Error {
     let entries = layout::adm(root).join("entries");
-    let text = fs::read(&entries).map_err(|e| Error::io(e, "Can't open file", &entries))?;
+    let text = match fs::read(&entries) {
+        Ok(text) => text,
+        Err(e) => return Error::io(e, "Can't open file", &entries),
+    };
     let shown = root.display();
     if text == layout::OLD_FORMAT.as_bytes() {
         let message = format!("The working copy database at '{shown}' is missing.");
-        return Err(Error::new(ErrorCode::WC_CORRUPT, message));
+        return Error::new(ErrorCode::WC_CORRUPT, message);
     }
     let format = layout::old_format(root).unwrap_or(0);
-    Err(Error::Format { path: root.to_owned(), format })
+    Error::Format { path: root.to_owned(), format }
 }
 
 /// Whether there is anything at a path, a link counting as itself.

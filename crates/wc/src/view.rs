@@ -6,7 +6,7 @@ use sapwood_core::exact::signed;
 use sapwood_core::paths::{RelPath, RelPathBuf, UrlBuf};
 use sapwood_core::{PropList, uri};
 
-use crate::db::{ActualRow, Kind, LockRow, NodeRow, Presence, depth_of, parent_of};
+use crate::db::{ActualRow, LockRow, NodeRow, Presence, depth_of, parent_of};
 use crate::error::{Error, Result};
 use crate::root::WorkingCopy;
 use crate::translate::{KeywordSource, Translation};
@@ -261,39 +261,6 @@ impl WorkingCopy {
             (Some(id), Some(path)) => self.db().lock(id, path),
             _ => Ok(None),
         }
-    }
-
-    /// Whether a working file differs from its pristine text; `false` when there is no file. Recorded
-    /// size and time decide where they can; when a file turns out to be equal under a lock that this
-    /// process holds, they are recorded anew.
-    ///
-    /// # Errors
-    /// That files cannot be read; SQLite's.
-    pub fn file_modified(&self, view: &View) -> Result<bool> {
-        let row = view.top();
-        let path = self.abspath(&row.relpath);
-        let Some(stat) = stat_file(&path)? else { return Ok(false) };
-        let (Some(checksum), Kind::File) = (row.checksum, row.kind) else { return Ok(true) };
-        let special = view.props()?.get(sapwood_core::props::names::SPECIAL).is_some();
-        if special != stat.link && (stat.link || !stat.file) {
-            return Ok(true);
-        }
-        if !stat.link && stat.is_recorded_in(row) {
-            return Ok(false);
-        }
-        let Some(text) = self.db().pristine(&checksum)? else { return Ok(true) };
-        let translation = Translation::of(&view.props()?, None);
-        let same = match self.stored_pristine(&checksum, text.hydrated)? {
-            Some(kept) => {
-                crate::translate::same_as_pristine(&path, &translation, text.size, || Ok(kept))?
-            }
-            None => crate::translate::has_sum(&path, &translation, text.size, &checksum)?,
-        };
-        let locked = || self.owns_lock(parent_of(&row.relpath).unwrap_or(RelPath::ROOT));
-        if same && stat.file && locked() && self.may_record(&stat) {
-            self.db().record_fileinfo(&row.relpath, stat.size, stat.mtime)?;
-        }
-        Ok(!same)
     }
 }
 

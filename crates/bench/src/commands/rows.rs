@@ -297,7 +297,8 @@ pub const ROWS: &[Row] = &[
              svnsync init -q file://$PWD/rs $U",
         )
         .after("rm -rf rs"),
-    big("add large", "svn add -q text.txt bin.bin").before("cp $D/text.txt $D/bin.bin ."),
+    big("add large", "svn add -q text.txt bin.bin")
+        .before("svn revert -q text.txt bin.bin; cp $D/text.txt $D/bin.bin ."),
     big("commit large", "svn ci -q -m one")
         .before("[ \"$N\" = 0 ] || { echo $N >> text.txt; echo $N >> bin.bin; }")
         .floor(Floor::CopyLarge),
@@ -311,7 +312,10 @@ pub const ROWS: &[Row] = &[
         .before("svn up -q -r1")
         .remote()
         .floor(Floor::CopyLarge),
-    big("merge large", "svn merge -q -c-2 .").before("svn up -q").after(REVERT),
+    // The reference needs minutes for it: it is stopped, and its exit code is a mark.
+    big("merge large", "timeout -s KILL 60 svn merge -q -c-2 .")
+        .before("svn up -q")
+        .after("svn cleanup; svn revert -q -R ."),
     big("patch large", "svn patch -q ../p")
         .before("svn revert -q -R .; sed -i '1000s/.*/changed/' text.txt; svn diff text.txt > ../p; svn revert -q text.txt")
         .after(REVERT),

@@ -39,7 +39,8 @@ impl Sink<'_> {
             Self::Summary(receiver) => run(&mut Summarizer(receiver), false),
             Self::Diff { style, out } => {
                 let find = |path: &str| -> SvnResult<String> {
-                    Ok(Node::find(ctx, path)?.repository()?.2)
+                    let node = Node::find(ctx, path)?;
+                    Ok(node.wc.db().questions(|| node.repository())?.2)
                 };
                 run(&mut Writer { style, places, find: &find, out }, true)
             }

@@ -179,11 +179,15 @@ impl Writer<'_> {
     }
 
     /// The path in the repository, for git's headers.
-    fn repos_relpath(&self, relpath: &RelPath, side: usize) -> SvnResult<String> {
+    /// Whether a side is in a working copy: its paths are those that the other local side has too.
+    fn is_local(&self, side: usize) -> bool {
         let original = self.places.originals.get(side).map_or("", String::as_str);
-        let local = self.places.anchor.is_some() && !uri::is_url(original);
+        self.places.anchor.is_some() && !uri::is_url(original)
+    }
+
+    fn repos_relpath(&self, relpath: &RelPath, side: usize) -> SvnResult<String> {
         match &self.places.session_relpath {
-            Some(session) if !local => Ok(path::join(session, relpath)),
+            Some(session) if !self.is_local(side) => Ok(path::join(session, relpath)),
             Some(session) => {
                 (self.find)(&self.index_path(relpath)).or_else(|_| Ok(path::join(session, relpath)))
             }
@@ -196,8 +200,12 @@ impl Writer<'_> {
         comparison: &Comparison<'_>,
         hashes: Option<&str>,
     ) -> SvnResult<[String; 2]> {
-        let paths =
-            [self.repos_relpath(comparison.path, 0)?, self.repos_relpath(comparison.path, 1)?];
+        let left = self.repos_relpath(comparison.path, 0)?;
+        let right = match self.is_local(0) == self.is_local(1) {
+            true => left.clone(),
+            false => self.repos_relpath(comparison.path, 1)?,
+        };
+        let paths = [left, right];
         let header = git::header(&comparison.operation, &paths, comparison.props, hashes);
         for line in header.lines {
             self.line(&line)?;

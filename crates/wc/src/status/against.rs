@@ -71,13 +71,42 @@ impl WorkingCopy {
         if !incoming.opened {
             return self.status(&anchor.join(target), options, visit);
         }
-        self.db().read(|_| {
-            if target.is_empty() {
-                self.directory_against(anchor, options, incoming, visit)
-            } else {
-                self.name_against(anchor, target, options, incoming, visit)
-            }
-        })
+        if target.is_empty() {
+            self.directory_against(anchor, options, incoming, visit)
+        } else {
+            self.name_against(anchor, target, options, incoming, visit)
+        }
+    }
+
+    /// The nodes of a directory, and what differs on disk, by one snapshot of wc.db.
+    fn walk_against(
+        &self,
+        dir: &RelPath,
+        depth: Depth,
+        options: &Options,
+        incoming: &Incoming,
+    ) -> Result<(Table, Items)> {
+        let scope = match depth {
+            Depth::Infinity => Scope::Subtree(dir),
+            Depth::Files | Depth::Immediates => Scope::Children(dir),
+            _ => Scope::One(dir),
+        };
+        let table = Table::read(self.db(), scope)?;
+        let not_found = || Error::NodeNotFound(self.abspath(dir));
+        let node = table.find(dir).ok_or_else(not_found)?;
+        let deep = matches!(depth, Depth::Files | Depth::Immediates | Depth::Infinity);
+        if !deep || !table.has_descendants(node) {
+            return Ok((table, Items::new()));
+        }
+        let walk = Walk {
+            all: options.all || !incoming.locks.is_empty(),
+            kinds_only: false,
+            incoming: Some(incoming),
+            ..Walk::new(self, &table, options)
+        };
+        let inherited = inherited_patterns(self.db(), dir, &options.ignores)?;
+        let items = walk.run(dir, inherited, depth)?;
+        Ok((table, items))
     }
 
     fn directory_against(
@@ -88,30 +117,17 @@ impl WorkingCopy {
         visit: &mut Visit<'_>,
     ) -> Result<()> {
         let depth = if options.depth == Depth::Unknown { Depth::Infinity } else { options.depth };
-        let scope = match depth {
-            Depth::Infinity => Scope::Subtree(dir),
-            Depth::Files | Depth::Immediates => Scope::Children(dir),
-            _ => Scope::One(dir),
-        };
-        let table = Table::read(self.db(), scope)?;
         let look = look_at(&self.abspath(dir), dir.is_empty())?;
-        let not_found = || Error::NodeNotFound(self.abspath(dir));
-        let node = table.find(dir).ok_or_else(not_found)?;
-        let deep = matches!(depth, Depth::Files | Depth::Immediates | Depth::Infinity);
-        let items = if deep && table.has_descendants(node) {
-            let walk = Walk {
-                all: options.all || !incoming.locks.is_empty(),
-                kinds_only: false,
-                incoming: Some(incoming),
-                ..Walk::new(self, &table, options)
+        let ((table, items), context, above) = self.db().read(|_| {
+            let found = self.walk_against(dir, depth, options, incoming)?;
+            let context = Context::of_target(self, &found.0, dir)?;
+            let above = match dir.is_empty() {
+                true => None,
+                false => Some(Context::of_parent(self, dir)?),
             };
-            let inherited = inherited_patterns(self.db(), dir, &options.ignores)?;
-            walk.run(dir, inherited, depth)?
-        } else {
-            Items::new()
-        };
+            Ok((found, context, above))
+        })?;
         let modified = self.compare(&table, &items)?;
-        let context = Context::of_target(self, &table, dir)?;
         let mut notify = Against {
             wc: self,
             table: &table,
@@ -122,10 +138,7 @@ impl WorkingCopy {
             visit,
         };
         notify.opened(&context, depth, false)?;
-        let above = match dir.is_empty() {
-            true => None,
-            false => Some(Context::of_parent(self, dir)?),
-        };
+        let Some(node) = table.find(dir) else { return Ok(()) };
         let changed = self.compare_one(node, look)?;
         let status = assemble(self, &table, node, look, changed, above.as_ref(), true)?;
         let Some(mut status) = status else { return Ok(()) };
@@ -146,8 +159,10 @@ impl WorkingCopy {
         visit: &mut Visit<'_>,
     ) -> Result<()> {
         let relpath = anchor.join(target);
-        let table = Table::read(self.db(), Scope::One(&relpath))?;
-        let context = Context::of_parent(self, &relpath)?;
+        let (table, context) = self.db().read(|db| {
+            let table = Table::read(db, Scope::One(&relpath))?;
+            Ok((table, Context::of_parent(self, &relpath)?))
+        })?;
         let look = look_at(&self.abspath(&relpath), false)?;
         let (items, modified) = (Items::new(), HashMap::new());
         let mut notify = Against {

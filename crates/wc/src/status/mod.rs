@@ -12,6 +12,7 @@ mod clean_tree;
 mod incoming;
 mod listing;
 mod prefetch;
+mod report;
 mod table;
 mod value;
 mod walk;
@@ -35,9 +36,10 @@ use crate::db::{Db, Kind, NodeRow};
 use crate::error::{Error, Result};
 use crate::ignore::Patterns;
 use crate::root::WorkingCopy;
-use assemble::{Context, assemble, unversioned};
+use assemble::{Context, unversioned};
 use listing::look;
 use prefetch::DirPrefetch;
+use report::{Found, Target};
 use walk::{Item, Items, Walk};
 
 /// What to look at, and what to leave out.
@@ -114,7 +116,8 @@ impl WorkingCopy {
         visit: &mut Visit<'_>,
     ) -> Result<()> {
         self.db().note_changes();
-        self.db().read(|_| self.status_in_snapshot(relpath, options, visit))
+        let found = self.db().read(|_| self.walk_in_snapshot(relpath, options))?;
+        found.report(self, options, visit)
     }
 
     /// What is cached of the status, and whether it is of a kind that is cached at all.
@@ -154,21 +157,16 @@ impl WorkingCopy {
         Ok((Table::read(self.db(), scope)?, None))
     }
 
-    fn status_in_snapshot(
-        &self,
-        relpath: &RelPath,
-        options: &Options,
-        visit: &mut Visit<'_>,
-    ) -> Result<()> {
+    fn walk_in_snapshot(&self, relpath: &RelPath, options: &Options) -> Result<Found> {
         let depth = if options.depth == Depth::Unknown { Depth::Infinity } else { options.depth };
         let (known, is_cached) = self.cached_status(relpath, depth, options)?;
         let remembers = is_cached && relpath.is_empty();
         let keeps = remembers && options.unversioned;
         let began = began(self.db(), &known, keeps);
         if let Some(dirs) = &known.changed
-            && self.status_of_some(relpath, dirs, &known, began, options, visit)?
+            && let Some(found) = self.walk_some(relpath, dirs, &known, began, options)?
         {
-            return Ok(());
+            return Ok(found);
         }
         let scope = match depth {
             Depth::Infinity => Scope::Subtree(relpath),
@@ -177,79 +175,63 @@ impl WorkingCopy {
         };
         let (table, ahead) = self.read_table(scope, remembers && options.unversioned)?;
         let on_disk = look_at(&self.abspath(relpath), relpath.is_empty())?;
-        let node = table.find(relpath);
-        let walked = node.filter(|node| {
+        let walked = table.find(relpath).filter(|node| {
             node.top().is_some_and(|top| !top.is_marker()) && table.has_descendants(node)
         });
         let Some(node) = walked else {
-            return self.single(&table, relpath, node, on_disk, options, visit);
+            return self.single(table, relpath, on_disk, options);
         };
-        let mut context = Context::of_target(self, &table, relpath)?;
-        let modified = self.compare_one(node, on_disk)?;
-        let all = options.wants(node);
-        if let Some(status) = assemble(self, &table, node, on_disk, modified, None, all)? {
-            visit(status)?;
-        }
+        let context = Context::of_target(self, &table, relpath)?;
         if !matches!(depth, Depth::Files | Depth::Immediates | Depth::Infinity) {
-            return Ok(());
+            let target = Target::at(&table, relpath, on_disk, None);
+            return Ok(Found { target, table, items: Items::new(), context: None });
         }
-        let found = Mutex::new(cache::FoundDirs::new());
+        let dirs = Mutex::new(cache::FoundDirs::new());
         let keeps = keeps && cache::is_quiet(node);
         let walk = Walk {
-            found: keeps.then_some(&found),
+            found: keeps.then_some(&dirs),
             ahead: ahead.as_ref(),
             ..Walk::new(self, &table, options)
         };
         let inherited = inherited_patterns(self.db(), relpath, &options.ignores)?;
         let items = walk.run(relpath, inherited, depth)?;
         if keeps {
-            let mut found = found.into_inner().unwrap_or_else(PoisonError::into_inner);
-            cache::keep(self, options, &table, &mut found, began);
+            let mut dirs = dirs.into_inner().unwrap_or_else(PoisonError::into_inner);
+            cache::keep(self, options, &table, &mut dirs, began);
         }
-        let modified = self.compare(&table, &items)?;
-        let mut notify = Reporter {
-            wc: self,
-            table: &table,
-            items: &items,
-            modified: &modified,
-            options,
-            visit,
-        };
-        context.dir = relpath.to_owned();
-        notify.directory(&context)
+        let target = Target::at(&table, relpath, on_disk, None);
+        Ok(Found { target, table, items, context: Some(context) })
     }
 
-    /// The status of a directory, when the cache shows that only some directories below it can have
-    /// changes. Returns whether that was possible: the target must be a directory that a status
-    /// descends into.
-    fn status_of_some(
+    /// Walks a directory, when the cache shows that only some directories below it can have changes. `None` when that
+    /// is not possible: the target must be a directory that a status descends into.
+    fn walk_some(
         &self,
         relpath: &RelPath,
         dirs: &BTreeSet<RelPathBuf>,
         known: &cache::CachedStatus,
         began: cache::WalkStart,
         options: &Options,
-        visit: &mut Visit<'_>,
-    ) -> Result<bool> {
+    ) -> Result<Option<Found>> {
         // The root is known to have no changes if there is nothing to look at.
         if dirs.is_empty() && relpath.is_empty() {
-            return Ok(true);
+            return Ok(Some(Found::default()));
         }
         let table = Table::read_directories(self.db(), &[relpath], dirs)?;
         if !relpath.is_empty() && !table.is_reached(relpath) {
-            return Ok(false);
+            return Ok(None);
         }
         // For another directory than the root, the entry in its parent shows whether it is there.
         let may_report = |node: &&Node| !relpath.is_empty() || !cache::is_quiet(node);
-        if let Some(node) = table.find(relpath).filter(may_report) {
-            let on_disk = look_at(&self.abspath(relpath), relpath.is_empty())?;
-            let all = options.wants(node);
-            if let Some(status) = assemble(self, &table, node, on_disk, false, None, all)? {
-                visit(status)?;
+        let target = match table.find(relpath).filter(may_report) {
+            Some(_) => {
+                let on_disk = look_at(&self.abspath(relpath), relpath.is_empty())?;
+                Target::at(&table, relpath, on_disk, None)
             }
-        }
+            None => Target::Nothing,
+        };
         if dirs.is_empty() {
-            return Ok(true);
+            return Ok(Some(Found { target, table, ..Found::default() }));
         }
         let found = Mutex::new(cache::FoundDirs::new());
         let settles = options.unversioned && relpath.is_empty() && !known.touched.is_empty();
@@ -284,46 +266,41 @@ impl WorkingCopy {
             let found = found.into_inner().unwrap_or_else(PoisonError::into_inner);
             cache::save_changes(self, options, &table, &found, known, began);
         }
-        let modified = self.compare(&table, &items)?;
-        let context = Context::of_target(self, &table, relpath)?;
-        let (table, items, modified) = (&table, &items, &modified);
-        Reporter { wc: self, table, items, modified, options, visit }.directory(&context)?;
-        Ok(true)
+        let context = Some(Context::of_target(self, &table, relpath)?);
+        Ok(Some(Found { target, table, items, context }))
     }
 
     /// A target that is no directory with versioned nodes below.
     fn single(
         &self,
-        table: &Table,
+        table: Table,
         relpath: &RelPath,
-        node: Option<&Node>,
         on_disk: Option<Look>,
         options: &Options,
-        visit: &mut Visit<'_>,
-    ) -> Result<()> {
+    ) -> Result<Found> {
         let not_found = || Error::NodeNotFound(self.abspath(relpath));
         let (parent, name) = relpath.parent_and_name();
+        let node = table.find(relpath);
         let known = node.is_some_and(|n| n.top().is_some() || n.actual.is_some());
         if relpath.is_empty() || (!known && self.db().top(parent)?.is_none()) {
             return Err(not_found());
         }
         let context = Context::of_parent(self, relpath)?;
-        if let Some(node) = node.filter(|n| n.top().is_some_and(|top| !top.is_marker())) {
-            let modified = self.compare_one(node, on_disk)?;
-            let all = options.wants(node);
-            let status = assemble(self, table, node, on_disk, modified, Some(&context), all)?;
-            return status.map_or(Ok(()), visit);
+        if node.is_some_and(|n| n.top().is_some_and(|top| !top.is_marker())) {
+            let target = Target::at(&table, relpath, on_disk, Some(context));
+            return Ok(Found { target, table, ..Found::default() });
         }
         let conflicted = node.and_then(|n| n.actual.as_ref()).is_some_and(|a| a.conflict.is_some());
         if !conflicted && name == ".svn" {
-            return Ok(());
+            return Ok(Found::default());
         }
         let table = Table::read(self.db(), Scope::One(parent))?;
         let inherited = inherited_patterns(self.db(), parent, &options.ignores)?;
         let patterns = walk::dir_patterns(&table, parent, &inherited, &options.ignores);
         let ignored = patterns.local.matches(name.as_bytes());
         let kind = on_disk.map(|look| look.kind);
-        visit(unversioned(&table, relpath, kind, ignored, conflicted))
+        let status = unversioned(&table, relpath, kind, ignored, conflicted);
+        Ok(Found { target: Target::Ready(Box::new(status)), ..Found::default() })
     }
 
     /// The patterns that hold for the names in a directory, those of the configuration first.
@@ -334,24 +311,6 @@ impl WorkingCopy {
         let table = Table::read_node(self.db(), relpath)?;
         let inherited = inherited_patterns(self.db(), relpath, config)?;
         Ok(walk::dir_patterns(&table, relpath, &inherited, config).local)
-    }
-
-    fn compare_one(&self, node: &Node, look: Option<Look>) -> Result<bool> {
-        if !walk::needs_text_check(node, look) {
-            return Ok(false);
-        }
-        self.file_modified(&self.require_view(&node.relpath)?)
-    }
-
-    /// Compares the texts that must be compared: which nodes of the table are modified.
-    fn compare(&self, table: &Table, items: &Items) -> Result<HashMap<u32, bool>> {
-        let mut modified = HashMap::new();
-        for item in items.values().flatten() {
-            let Item::Versioned { node: at, check_text: true, .. } = item else { continue };
-            let Some(node) = table.node(*at) else { continue };
-            modified.insert(*at, self.file_modified(&self.require_view(&node.relpath)?)?);
-        }
-        Ok(modified)
     }
 }
 
@@ -400,53 +359,4 @@ fn look_at(path: &Path, is_root: bool) -> Result<Option<Look>> {
 pub(crate) fn is_missing(error: &std::io::Error) -> bool {
     use std::io::ErrorKind;
     matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
-}
-
-/// Passes on what was found, in order.
-struct Reporter<'t, 'v> {
-    wc: &'t WorkingCopy,
-    table: &'t Table,
-    items: &'t Items,
-    modified: &'t HashMap<u32, bool>,
-    options: &'t Options,
-    visit: &'t mut Visit<'v>,
-}
-
-impl Reporter<'_, '_> {
-    fn directory(&mut self, context: &Context) -> Result<()> {
-        let Some(items) = self.items.get(&context.dir) else { return Ok(()) };
-        for item in items {
-            match item {
-                Item::Unversioned { name, kind, ignored } => {
-                    let path = context.dir.child(name);
-                    let status = unversioned(self.table, &path, Some(*kind), *ignored, false);
-                    (self.visit)(status)?;
-                }
-                Item::Versioned { node: at, look, .. } => {
-                    let Some(node) = self.table.node(*at) else { continue };
-                    self.node(context, *at, node, *look)?;
-                }
-            }
-        }
-        Ok(())
-    }
-
-    fn node(&mut self, context: &Context, at: u32, node: &Node, look: Option<Look>) -> Result<()> {
-        if node.top().is_none_or(Layer::is_marker) {
-            let kind = look.map(|l| l.kind);
-            let status = unversioned(self.table, &node.relpath, kind, false, true);
-            return (self.visit)(status);
-        }
-        let modified = self.modified.get(&at).copied().unwrap_or(false);
-        let all = self.options.wants(node);
-        let status = assemble(self.wc, self.table, node, look, modified, Some(context), all)?;
-        if let Some(status) = status {
-            (self.visit)(status)?;
-        }
-        if self.items.contains_key(&node.relpath) {
-            let below = context.below(self.table, node);
-            self.directory(&below)?;
-        }
-        Ok(())
-    }
 }

@@ -1,0 +1,105 @@
+//! Whether a working file differs from its pristine text, in two steps.
+//!
+//! Invariant: the first step, [`TextCheck::of`], asks wc.db and looks at the file; only the second one, [`TextCheck::run`],
+//! reads texts. A caller that holds a lock of wc.db releases it between them: a comparison may take long, and other
+//! programs must be able to change the working copy meanwhile.
+
+use std::path::PathBuf;
+
+use sapwood_core::Sha1;
+use sapwood_core::paths::{RelPath, RelPathBuf};
+use sapwood_core::props::names;
+
+use crate::db::{Kind, PristineRow, parent_of};
+use crate::error::Result;
+use crate::root::WorkingCopy;
+use crate::translate::{Translation, has_sum, same_as_pristine};
+use crate::view::{FileStat, View, stat_file};
+
+/// What is known of a working file before its text is read.
+pub(crate) enum TextCheck {
+    /// Whether it differs.
+    Known(bool),
+    /// Only a comparison shows it.
+    Compare(Box<Comparison>),
+}
+
+/// A comparison of a working file with its pristine text.
+pub(crate) struct Comparison {
+    relpath: RelPathBuf,
+    path: PathBuf,
+    stat: FileStat,
+    checksum: Sha1,
+    pristine: PristineRow,
+    translation: Translation,
+}
+
+impl TextCheck {
+    /// What wc.db and the file's recorded size and time say. A file that is not there does not differ.
+    ///
+    /// # Errors
+    /// That the file cannot be looked at; SQLite's.
+    pub(crate) fn of(wc: &WorkingCopy, view: &View) -> Result<Self> {
+        let row = view.top();
+        let path = wc.abspath(&row.relpath);
+        let Some(stat) = stat_file(&path)? else { return Ok(Self::Known(false)) };
+        let (Some(checksum), Kind::File) = (row.checksum, row.kind) else {
+            return Ok(Self::Known(true));
+        };
+        let props = view.props()?;
+        let special = props.get(names::SPECIAL).is_some();
+        if special != stat.link && (stat.link || !stat.file) {
+            return Ok(Self::Known(true));
+        }
+        if !stat.link && stat.is_recorded_in(row) {
+            return Ok(Self::Known(false));
+        }
+        let Some(pristine) = wc.db().pristine(&checksum)? else { return Ok(Self::Known(true)) };
+        Ok(Self::Compare(Box::new(Comparison {
+            relpath: row.relpath.clone(),
+            path,
+            stat,
+            checksum,
+            pristine,
+            translation: Translation::of(&props, None),
+        })))
+    }
+
+    /// Whether the file differs.
+    ///
+    /// # Errors
+    /// That files cannot be read; SQLite's, when size and time are recorded.
+    pub(crate) fn run(self, wc: &WorkingCopy) -> Result<bool> {
+        match self {
+            Self::Known(differs) => Ok(differs),
+            Self::Compare(comparison) => comparison.run(wc),
+        }
+    }
+}
+
+impl Comparison {
+    fn run(&self, wc: &WorkingCopy) -> Result<bool> {
+        let Self { relpath, path, stat, checksum, pristine, translation } = self;
+        let same = match wc.stored_pristine(checksum, pristine.hydrated)? {
+            Some(text) => same_as_pristine(path, translation, pristine.size, || Ok(text))?,
+            None => has_sum(path, translation, pristine.size, checksum)?,
+        };
+        let locked = || wc.owns_lock(parent_of(relpath).unwrap_or(RelPath::ROOT));
+        if same && stat.file && locked() && wc.may_record(stat) {
+            wc.db().record_fileinfo(relpath, stat.size, stat.mtime)?;
+        }
+        Ok(!same)
+    }
+}
+
+impl WorkingCopy {
+    /// Whether a working file differs from its pristine text; `false` when there is no file. Recorded
+    /// size and time decide where they can; when a file turns out to be equal under a lock that this
+    /// process holds, they are recorded anew.
+    ///
+    /// # Errors
+    /// That files cannot be read; SQLite's.
+    pub fn file_modified(&self, view: &View) -> Result<bool> {
+        TextCheck::of(self, view)?.run(self)
+    }
+}
