@@ -41,6 +41,10 @@ pub(super) enum Floor {
     Write,
     /// Each file written twice, to the working copy and its store.
     WriteTwice,
+    /// One change of wc.db with a row for each file.
+    Rows,
+    /// One change of wc.db with a row for each file of four directories.
+    RowsOfFour,
     /// A large file read.
     ReadLarge,
     /// A large file read and written.
@@ -153,7 +157,8 @@ pub const ROWS: &[Row] = &[
     w("svnversion", "svnversion").floor(Floor::Stat),
     w("info -R", "svn info -R"),
     w("info -R --xml", "svn info -R --xml").order(Hash),
-    w("info targets", "svn info --targets $D/half"),
+    w("info targets", "svn info --targets $D/half")
+        .floor(Floor::Stat),
     w("update, nothing new", "svn up -q").remote(),
     w("update back", "svn up -q -r3").before("svn up -q").after("svn up -q").remote(),
     w("update targets", "svn up -q $(cat $D/two)").remote(),
@@ -169,7 +174,8 @@ pub const ROWS: &[Row] = &[
         .before("svn switch -q ^/trunk")
         .after("svn switch -q ^/trunk")
         .remote(),
-    w("relocate", "svn relocate $U $U"),
+    w("relocate", "svn relocate $U $U")
+        .floor(Floor::Rows),
     w("add", "svn add -q n")
         .before("rm -rf n; mkdir n; cp -r $D/src/d1 $D/src/d2 n/")
         .after("svn revert -q -R n; rm -rf n"),
@@ -181,8 +187,10 @@ pub const ROWS: &[Row] = &[
     w("proplist -R", "svn pl -v -R .").before("svn ps -q -R p v d1").after(REVERT),
     w("propget -R", "svn pg -R p .").before("svn ps -q -R p v d1").after(REVERT),
     w("propget -R --xml", "svn pg -R --xml p .").before("svn ps -q -R p v d1").after(REVERT),
-    w("changelist -R", "svn cl -q -R c .").after("svn cl -q -R --remove ."),
-    w("changelist --remove -R", "svn cl -q -R --remove .").before("svn cl -q -R c ."),
+    w("changelist -R", "svn cl -q -R c .").after("svn cl -q -R --remove .")
+        .floor(Floor::Rows),
+    w("changelist --remove -R", "svn cl -q -R --remove .").before("svn cl -q -R c .")
+        .floor(Floor::Rows),
     w("changelist targets", "svn cl -q c --targets $D/two").after("svn cl -q -R --remove ."),
     w("status by changelist", "svn st --cl c")
         .before("svn cl -q c --targets $D/two")
@@ -191,9 +199,11 @@ pub const ROWS: &[Row] = &[
     w("move folders", "svn mv -q d0 d1 d2 d3 m")
         .before("svn mkdir -q m")
         .after("svn revert -q -R .; rm -rf m"),
-    w("delete folders", "svn rm -q d0 d1 d2 d3").after(REVERT),
+    w("delete folders", "svn rm -q d0 d1 d2 d3").after(REVERT)
+        .floor(Floor::RowsOfFour),
     w("delete targets", "svn rm -q --targets $D/two").after(REVERT),
-    w("delete --keep-local", "svn rm -q --keep-local d0 d1 d2 d3").after(REVERT),
+    w("delete --keep-local", "svn rm -q --keep-local d0 d1 d2 d3").after(REVERT)
+        .floor(Floor::RowsOfFour),
     w("revert deleted", REVERT).before("svn rm -q d0 d1 d2 d3"),
     w("revert properties", REVERT).before("svn ps -q -R p v ."),
     w("diff, nothing changed", "svn diff").floor(Floor::Stat),
@@ -260,7 +270,8 @@ pub const ROWS: &[Row] = &[
     top("svnlook changed", "svnlook changed -r1 r"),
     top("svnlook diff", "svnlook diff -r4 r"),
     top("svnlook dirs-changed", "svnlook dirs-changed -r1 r"),
-    top("svnlook history", "svnlook history r trunk/d1"),
+    top("svnlook history", "svnlook history r trunk/d1")
+        .floor(Floor::Start),
     top("svnadmin verify", "svnadmin verify -q r"),
     top("svnadmin dump", "svnadmin dump -q r").order(NotCompared),
     top("svnadmin dump --deltas", "svnadmin dump -q --deltas r").order(NotCompared),
@@ -278,7 +289,8 @@ pub const ROWS: &[Row] = &[
         .before("rm -rf ru; svnadmin create --compatible-version 1.8 ru")
         .floor(Floor::Start),
     top("svnadmin lslocks", "svnadmin lslocks r").floor(Floor::Start),
-    top("svnadmin recover", "svnadmin recover r"),
+    top("svnadmin recover", "svnadmin recover r")
+        .floor(Floor::Start),
     top("svnadmin setlog", "svnadmin setlog r -r1 --bypass-hooks msg")
         .before("echo m > msg")
         .floor(Floor::Start),
