@@ -15,9 +15,11 @@ use std::path::Path;
 const PAGE: usize = 60;
 
 /// Functions that may be longer: file, name, and why.
-const LONGER: [(&str, &str, &str); 7] = [
+const LONGER: [(&str, &str, &str); 9] = [
     ("cli/src/svn/given.rs", "take_value", "a table: an arm for each option"),
     ("cli/src/svn/notify.rs", "write", "a table: an arm for each action"),
+    ("cli/src/svn/notify.rs", "plain_line", "a table: an arm for each action"),
+    ("cli/src/store.rs", "store", "a table: an arm for each verb"),
     ("wc/src/status/assemble.rs", "assemble", "the contract's order of decisions"),
     ("wire-svn/src/editor/drive.rs", "apply", "a table: an arm for each command"),
     ("txn-rules/src/merge.rs", "merge_dir", "the contract's order of decisions"),
@@ -26,10 +28,10 @@ const LONGER: [(&str, &str, &str); 7] = [
 ];
 
 /// Others that are longer still, which can only become fewer.
-const MOST: usize = 76;
+const MOST: usize = 38;
 
 /// What none of these others exceeds.
-const MOST_LINES: usize = 83;
+const MOST_LINES: usize = 76;
 
 /// Name and length of each function in a text without unit tests.
 fn functions(text: &str) -> Vec<(String, usize)> {

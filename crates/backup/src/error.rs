@@ -40,7 +40,7 @@ pub enum Error {
         /// The first thing that is wrong.
         source: SvnError,
     },
-    /// The disk.
+    /// A file cannot be read or written.
     #[error("Can't {what} '{}': {source}", path.display())]
     Io {
         /// What was tried.

@@ -103,23 +103,7 @@ pub(crate) fn httpd(
     let folder = root.join("httpd");
     std::fs::create_dir_all(&folder)
         .map_err(|e| SvnError::io(&e, format_args!("Can't create '{}'", folder.display())))?;
-    let mut text = String::new();
-    for module in [
-        "mpm_event",
-        "unixd",
-        "authn_core",
-        "authz_core",
-        "authz_host",
-        "dav",
-        "dav_svn",
-        "authz_svn",
-    ] {
-        let file = modules.join(format!("mod_{module}.so"));
-        // Some are built in.
-        if file.is_file() {
-            let _ = writeln!(text, "LoadModule {module}_module {}", file.display());
-        }
-    }
+    let mut text = load_modules(&modules);
     let shown = folder.display();
     let _ = write!(
         text,
@@ -153,6 +137,25 @@ pub(crate) fn httpd(
     let mut command = Command::new(program);
     command.arg("-DFOREGROUND").arg("-f").arg(config);
     Ok((command, directives(caches).join(", ")))
+}
+
+/// The lines that load httpd's modules, but for those that are built in.
+fn load_modules(folder: &Path) -> String {
+    let modules = [
+        "mpm_event",
+        "unixd",
+        "authn_core",
+        "authz_core",
+        "authz_host",
+        "dav",
+        "dav_svn",
+        "authz_svn",
+    ];
+    let files = modules.map(|module| (module, folder.join(format!("mod_{module}.so"))));
+    let line = |(module, file): &(&str, PathBuf)| {
+        format!("LoadModule {module}_module {}\n", file.display())
+    };
+    files.iter().filter(|(_, file)| file.is_file()).map(line).collect()
 }
 
 #[cfg(test)]

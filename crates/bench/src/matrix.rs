@@ -215,8 +215,8 @@ impl MatrixRun<'_> {
             about.push((caches.title().to_owned(), server_options(*caches).join(" ")));
             if plan.selection.accesses.contains(&Access::Http) {
                 let (httpd, ours) = (http::directives(*caches), http::settings(*caches));
-                let told = format!("{}; Sapwood: {}", httpd.join(", "), ours.join(", "));
-                about.push((format!("{} of http:", caches.title()), told));
+                let both = format!("{}; Sapwood: {}", httpd.join(", "), ours.join(", "));
+                about.push((format!("{} of http:", caches.title()), both));
             }
         }
         about.push(("runs of each".to_owned(), plan.repeat.to_string()));

@@ -286,48 +286,19 @@ impl Program {
     fn dispatch(&'static self, options: Options, mut args: VecDeque<OsString>) -> Result<End, End> {
         (self.check)(&options)?;
         let asks_help = options.has(name::HELP) || options.has(name::HELP_MARK);
-        let subcommand = if asks_help {
-            self.find("help")
-        } else {
-            match args.pop_front() {
-                Some(first) => {
-                    let first = to_text(&first)?;
-                    match self.find(&first) {
-                        Some(found) => Some(found),
-                        None => {
-                            if !self.misuse_is_error {
-                                report::stderr(&format!("Unknown subcommand: '{first}'\n"));
-                            }
-                            let end = self.point_to_help();
-                            if let Some(hint) = (self.unknown_hint)(&first) {
-                                report::stderr(&format!("{hint}\n"));
-                            }
-                            return Err(end);
-                        }
-                    }
-                }
-                None if options.has(name::VERSION) => None,
-                None => {
-                    report::stderr(&format!("{}\n", self.no_subcommand));
-                    return Err(self.point_to_help());
-                }
+        let subcommand = match args.pop_front_if(|_| !asks_help) {
+            _ if asks_help => self.find("help"),
+            Some(first) => Some(self.named(&to_text(&first)?)?),
+            None if options.has(name::VERSION) => None,
+            None => {
+                report::stderr(&format!("{}\n", self.no_subcommand));
+                return Err(self.point_to_help());
             }
         };
         let mut repository = String::new();
-        if let Some(Subcommand { run: Runner::Repository(_), .. }) = subcommand {
+        if let Some(Subcommand { run: Runner::Repository(_), name, .. }) = subcommand {
             let first = args.pop_front().map(|arg| to_text(&arg)).transpose()?;
-            let name = subcommand.map_or("", |subcommand| subcommand.name);
-            let url = first.as_deref().filter(|arg| crate::repo::is_url(arg));
-            let of_store = url.map(|url| (self.of_store)(name, &options, url)).transpose()?;
-            let of_store = of_store.flatten();
-            repository = match of_store.map_or_else(|| (self.repository)(first), Ok) {
-                Ok(path) => path,
-                Err(Usage::Error(error)) => return Err(error.into()),
-                Err(Usage::Sentence(text)) => {
-                    report::stderr(&format!("{text}\n"));
-                    return Err(self.point_to_help());
-                }
-            };
+            repository = self.take_repository(name, &options, first)?;
         }
         self.check_options(subcommand, &options)?;
         let run = subcommand.map_or(Runner::Help, |s| s.run);
@@ -346,6 +317,40 @@ impl Program {
         match result.map_err(|e| self.suggest_help(e, subcommand)).and(flushed) {
             Ok(()) => Ok(End::Success),
             Err(error) => Err(End::Error(error)),
+        }
+    }
+
+    /// The subcommand of a name; an unknown one is reported.
+    fn named(&'static self, name: &str) -> Result<&'static Subcommand, End> {
+        if let Some(found) = self.find(name) {
+            return Ok(found);
+        }
+        if !self.misuse_is_error {
+            report::stderr(&format!("Unknown subcommand: '{name}'\n"));
+        }
+        let end = self.point_to_help();
+        if let Some(hint) = (self.unknown_hint)(name) {
+            report::stderr(&format!("{hint}\n"));
+        }
+        Err(end)
+    }
+
+    /// The path of the repository that the first argument of a subcommand is about.
+    fn take_repository(
+        &'static self,
+        subcommand: &str,
+        options: &Options,
+        first: Option<String>,
+    ) -> Result<String, End> {
+        let url = first.as_deref().filter(|arg| crate::repo::is_url(arg));
+        let of_store = url.map(|url| (self.of_store)(subcommand, options, url)).transpose()?;
+        match of_store.flatten().map_or_else(|| (self.repository)(first), Ok) {
+            Ok(path) => Ok(path),
+            Err(Usage::Error(error)) => Err(error.into()),
+            Err(Usage::Sentence(text)) => {
+                report::stderr(&format!("{text}\n"));
+                Err(self.point_to_help())
+            }
         }
     }
 

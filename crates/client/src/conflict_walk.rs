@@ -38,19 +38,8 @@ pub fn walk(
         };
         return visit(ctx, wc, relpath, &conflict);
     }
-    let later: Rc<RefCell<BTreeSet<PathBuf>>> = Rc::default();
-    let (noted, outer) = (Rc::clone(&later), ctx.notify.clone());
-    let inner = ctx.with_notify(Rc::new(move |notice| {
-        if let Some(notify) = &outer {
-            notify(notice);
-        }
-        let conflicts = notice.action == Action::TreeConflict
-            || notice.props == State::Conflicted
-            || notice.content == State::Conflicted;
-        if conflicts {
-            noted.borrow_mut().insert(PathBuf::from(notice.path));
-        }
-    }));
+    let later = Later::default();
+    let inner = noting_conflicts(ctx, &later);
     let mut left = conflicted(ctx, wc, relpath, depth)?;
     left.reverse();
     while let Some(path) = left.pop() {
@@ -71,19 +60,48 @@ pub fn walk(
         }
         left.sort_by(|a, b| path::compare(b, a));
     }
+    visit_later(ctx, &inner, &later, visit)
+}
+
+/// Paths of conflicts that came while others were visited.
+type Later = Rc<RefCell<BTreeSet<PathBuf>>>;
+
+/// The context with notices that also add what comes into conflict to `later`.
+fn noting_conflicts(ctx: &Context, later: &Later) -> Context {
+    let (noted, outer) = (Rc::clone(later), ctx.notify.clone());
+    ctx.with_notify(Rc::new(move |notice| {
+        if let Some(notify) = &outer {
+            notify(notice);
+        }
+        let conflicts = notice.action == Action::TreeConflict
+            || notice.props == State::Conflicted
+            || notice.content == State::Conflicted;
+        if conflicts {
+            noted.borrow_mut().insert(PathBuf::from(notice.path));
+        }
+    }))
+}
+
+/// Visits what came into conflict meanwhile, and what that leaves, as long as one of them is resolved.
+fn visit_later(
+    ctx: &Context,
+    inner: &Context,
+    later: &Later,
+    visit: &mut Visit<'_>,
+) -> SvnResult<()> {
     loop {
         let left = std::mem::take(&mut *later.borrow_mut());
         let Some(last) = left.last().cloned() else { return Ok(()) };
-        let mut settled = false;
+        let mut resolved = false;
         for path in &left {
             let (wc, relpath) = ctx.working_copy(path)?;
-            settled |= attempt(&inner, &wc, &relpath, &later, visit)?;
+            resolved |= attempt(inner, &wc, &relpath, later, visit)?;
         }
-        if !settled && !later.borrow().is_empty() {
+        if !resolved && !later.borrow().is_empty() {
             // Once more, to see why.
             let (wc, relpath) = ctx.working_copy(&last)?;
             let Some(conflict) = record(&wc, &relpath)? else { return Ok(()) };
-            return visit(&inner, &wc, &relpath, &conflict).map_err(|error| {
+            return visit(inner, &wc, &relpath, &conflict).map_err(|error| {
                 let text = format!("Unable to resolve pending conflict on '{}'", last.display());
                 error.wrap(ErrorCode::WC_CONFLICT_RESOLVER_FAILURE, text)
             });

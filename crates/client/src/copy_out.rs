@@ -63,14 +63,7 @@ fn copy_pairs(ctx: &Context, wanted: &[(&String, UrlBuf)], how: How<'_>) -> SvnR
     let session = sapwood_ra::open(&top, &ctx.ra)?;
     let session = session.as_ref();
     if let Some(Ok(node)) = wanted.first().map(|(source, _)| Node::find(ctx, source)) {
-        let (_, expected, _) = node.repository()?;
-        let found = session.uuid();
-        if found != expected {
-            return Err(SvnError::new(
-                ErrorCode::RA_UUID_MISMATCH,
-                format!("Repository UUID '{found}' doesn't match expected UUID '{expected}'"),
-            ));
-        }
+        require_same_uuid(session, &node)?;
     }
     let mut extra = Extra::default();
     if how.parents {
@@ -80,19 +73,12 @@ fn copy_pairs(ctx: &Context, wanted: &[(&String, UrlBuf)], how: How<'_>) -> SvnR
             session.reparent(&top)?;
         }
         if session.check_path(RelPath::ROOT, None)? == Some(NodeKind::File) {
-            return Err(SvnError::new(
-                ErrorCode::FS_ALREADY_EXISTS,
-                format!("Path '{top}' already exists, but is not a directory"),
-            ));
+            return Err(already_exists(&top, ", but is not a directory"));
         }
     }
     for (_, to) in wanted {
-        let below = to.relpath(&top)?;
-        if session.check_path(&below, None)?.is_some() {
-            return Err(SvnError::new(
-                ErrorCode::FS_ALREADY_EXISTS,
-                format!("Path '{to}' already exists"),
-            ));
+        if session.check_path(&to.relpath(&top)?, None)?.is_some() {
+            return Err(already_exists(to, ""));
         }
     }
     let mut pairs = Vec::with_capacity(wanted.len());
@@ -127,6 +113,21 @@ fn copy_pairs(ctx: &Context, wanted: &[(&String, UrlBuf)], how: How<'_>) -> SvnR
         Some(info) => ctx.notify_commit(info),
         None => Ok(()),
     }
+}
+
+/// Refuses a repository that a node is not of.
+fn require_same_uuid(session: &dyn Session, node: &Node) -> SvnResult<()> {
+    let (_, expected, _) = node.repository()?;
+    let found = session.uuid();
+    if found == expected {
+        return Ok(());
+    }
+    let message = format!("Repository UUID '{found}' doesn't match expected UUID '{expected}'");
+    Err(SvnError::new(ErrorCode::RA_UUID_MISMATCH, message))
+}
+
+fn already_exists(url: &Url, more: &str) -> SvnError {
+    SvnError::new(ErrorCode::FS_ALREADY_EXISTS, format!("Path '{url}' already exists{more}"))
 }
 
 /// What there is to commit.

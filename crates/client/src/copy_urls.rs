@@ -243,21 +243,7 @@ fn plan(
     for pair in pairs {
         let Pair { from, revision, mergeinfo, to, resurrection } = pair;
         let from_below = from.below(top);
-        let kind = match &from_below {
-            Some(relpath) => session.check_path(relpath, Some(*revision))?,
-            None => {
-                session.reparent(from)?;
-                let kind = session.check_path(RelPath::ROOT, Some(*revision))?;
-                session.reparent(top)?;
-                kind
-            }
-        };
-        let Some(kind) = kind else {
-            return Err(SvnError::new(
-                ErrorCode::FS_NOT_FOUND,
-                format!("Path '{from}' does not exist in revision {revision}"),
-            ));
-        };
+        let kind = kind_of_source(session, top, from, *revision)?;
         let to_below = to.relpath(top)?;
         if session.check_path(&to_below, None)?.is_some() {
             return Err(exists(format!("Path '{to}' already exists")));
@@ -290,4 +276,26 @@ fn plan(
         }
     }
     Ok((steps, items))
+}
+
+/// The kind of what is copied. The session, which is at `top`, comes back there.
+fn kind_of_source(
+    session: &dyn Session,
+    top: &Url,
+    from: &Url,
+    revision: Revnum,
+) -> SvnResult<NodeKind> {
+    let kind = match from.below(top) {
+        Some(relpath) => session.check_path(&relpath, Some(revision))?,
+        None => {
+            session.reparent(from)?;
+            let kind = session.check_path(RelPath::ROOT, Some(revision))?;
+            session.reparent(top)?;
+            kind
+        }
+    };
+    kind.ok_or_else(|| {
+        let message = format!("Path '{from}' does not exist in revision {revision}");
+        SvnError::new(ErrorCode::FS_NOT_FOUND, message)
+    })
 }

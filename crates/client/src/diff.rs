@@ -32,7 +32,7 @@ use sapwood_wc::shelf::Version;
 
 pub(crate) use self::left::fetch_all;
 pub(crate) use self::repos::compare_below;
-pub(crate) use self::sides::{CopySource, DirSide, FileSide, Processor, ReverseProcessor};
+pub(crate) use self::sides::{Difference, DirSide, FileSide, Processor, ReverseProcessor};
 pub use self::sink::Sink;
 use self::writer::LabelParts;
 use crate::context::Context;

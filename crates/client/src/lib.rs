@@ -59,6 +59,8 @@ mod shelved;
 pub mod status;
 pub mod switch;
 pub mod target;
+#[cfg(test)]
+mod testing;
 mod text_base;
 mod tree;
 pub mod tree_conflict;

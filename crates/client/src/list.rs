@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use sapwood_core::fold::fold;
-use sapwood_core::paths::{FsPath, RelPath, RelPathBuf, Url, UrlBuf};
+use sapwood_core::paths::{FsPath, FsPathBuf, RelPath, RelPathBuf, Url, UrlBuf};
 use sapwood_core::props::names;
 use sapwood_core::{Depth, ErrorCode, NodeKind, Revnum, SvnError, SvnResult, glob};
 use sapwood_ra::{Dirent, DirentFields, ListRequest, Lock, Session};
@@ -76,6 +76,15 @@ pub fn list(
     list_part(ctx, request, None, &mut Vec::new(), receiver)
 }
 
+/// All locks at and below what a session is open for, by their paths. A server may not know of any.
+fn locks_of(session: &dyn Session, depth: Depth) -> SvnResult<HashMap<FsPathBuf, Lock>> {
+    match session.get_locks(RelPath::ROOT, depth) {
+        Ok(found) => Ok(found.into_iter().map(|lock| (lock.path.clone(), lock)).collect()),
+        Err(error) if error.is_not_implemented() => Ok(HashMap::new()),
+        Err(error) => Err(error),
+    }
+}
+
 /// Lists a target, or one external. `above` has the URLs of the externals that led here.
 fn list_part(
     ctx: &Context,
@@ -88,14 +97,7 @@ fn list_part(
     let session = located.session.as_ref();
     let base = session.url().relpath(&session.root_url())?;
     let base = base.to_fspath();
-    let mut locks = HashMap::new();
-    if request.locks {
-        match session.get_locks(RelPath::ROOT, request.depth) {
-            Ok(found) => locks.extend(found.into_iter().map(|lock| (lock.path.clone(), lock))),
-            Err(error) if error.is_not_implemented() => {}
-            Err(error) => return Err(error),
-        }
-    }
+    let locks = if request.locks { locks_of(session, request.depth)? } else { HashMap::new() };
     let wanted = ListRequest {
         path: RelPath::ROOT,
         revision: Some(located.revision),

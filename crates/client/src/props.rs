@@ -6,7 +6,7 @@ use sapwood_core::notify::{Action, Notify};
 use sapwood_core::paths::{RelPath, RelPathBuf, Url};
 use sapwood_core::props::names;
 use sapwood_core::{Depth, ErrorCode, NodeKind, PropList, Revnum, SvnError, SvnResult, path};
-use sapwood_ra::{CommitRequest, DirentFields, Session};
+use sapwood_ra::{CommitRequest, Dirent, DirentFields, Session};
 use sapwood_wc::WorkingCopy;
 use sapwood_wc::props::Change;
 use sapwood_wc::props::inherited::Source;
@@ -169,18 +169,17 @@ fn remote_list(
     receiver: Receiver<'_>,
 ) -> SvnResult<()> {
     let url = session.url();
-    let Some(kind) = session.check_path(RelPath::ROOT, Some(revision))? else {
-        return Err(match request.name {
-            Some(_) => SvnError::new(
-                ErrorCode::ENTRY_NOT_FOUND,
-                format!("'{url}' does not exist in revision {revision}"),
-            ),
-            None => SvnError::new(
-                ErrorCode::NODE_UNKNOWN_KIND,
-                format!("Unknown node kind for '{url}'"),
-            ),
-        });
-    };
+    let kind = session.check_path(RelPath::ROOT, Some(revision))?;
+    let kind = kind.ok_or_else(|| match request.name {
+        Some(_) => {
+            let message = format!("'{url}' does not exist in revision {revision}");
+            SvnError::new(ErrorCode::ENTRY_NOT_FOUND, message)
+        }
+        None => {
+            let message = format!("Unknown node kind for '{url}'");
+            SvnError::new(ErrorCode::NODE_UNKNOWN_KIND, message)
+        }
+    })?;
     let mut inherited = match request.inherited {
         true => remote_inherited(session, revision, request)?,
         false => Vec::new(),
@@ -200,22 +199,15 @@ fn remote_list(
             Depth::Files | Depth::Immediates => first,
             _ => false,
         };
+        let at = RelPath::trusted(&relpath);
         let props = if kind == NodeKind::Dir {
             let fields = deeper.then_some(DirentFields { kind: true, ..DirentFields::default() });
-            let found =
-                session.get_dir(RelPath::trusted(&relpath), Some(revision), fields, true)?;
-            let mut entries = found.entries;
-            entries.sort_by(|a, b| b.0.cmp(&a.0));
-            for (name, dirent) in entries {
-                if let Some(kind) = dirent.kind
-                    && (kind == NodeKind::File || request.depth != Depth::Files)
-                {
-                    left.push((path::join(&relpath, &name), kind));
-                }
-            }
+            let found = session.get_dir(at, Some(revision), fields, true)?;
+            let wanted = |kind| kind == NodeKind::File || request.depth != Depth::Files;
+            left.extend(children_to_list(&relpath, found.entries, &wanted));
             found.props
         } else {
-            session.get_file(RelPath::trusted(&relpath), Some(revision), None, true)?.props
+            session.get_file(at, Some(revision), None, true)?.props
         };
         first = false;
         let props = visible(&props, request.name);
@@ -229,6 +221,19 @@ fn remote_list(
         }
     }
     Ok(())
+}
+
+/// The entries of a directory that are to be listed, path and kind, the first last.
+fn children_to_list(
+    dir: &str,
+    mut entries: Vec<(String, Dirent)>,
+    wanted: &dyn Fn(NodeKind) -> bool,
+) -> Vec<(String, NodeKind)> {
+    entries.sort_by(|a, b| b.0.cmp(&a.0));
+    let child = |(name, dirent): (String, Dirent)| {
+        dirent.kind.filter(|kind| wanted(*kind)).map(|kind| (path::join(dir, &name), kind))
+    };
+    entries.into_iter().filter_map(child).collect()
 }
 
 /// Reports the properties of a directory of a server, and of what is below it.
@@ -281,6 +286,22 @@ fn send_values(ctx: &Context, node: &Node, name: &str, send: &mut SendProps<'_>)
     })
 }
 
+/// The node whose properties are listed. One that is deleted has only pristine ones.
+fn node_for_list(ctx: &Context, target: &str, pristine: bool) -> SvnResult<Node> {
+    let unversioned = || {
+        let message = format!("'{}' is not under version control", ctx.absolute(target).display());
+        SvnError::new(ErrorCode::UNVERSIONED_RESOURCE, message)
+    };
+    let node = Node::find(ctx, target).map_err(|error| match error.code() {
+        ErrorCode::WC_PATH_NOT_FOUND => unversioned(),
+        _ => error,
+    })?;
+    if node.is_deleted() && !pristine {
+        return Err(unversioned());
+    }
+    Ok(node)
+}
+
 fn local_list(
     ctx: &Context,
     request: &Request<'_>,
@@ -288,15 +309,7 @@ fn local_list(
     inherited: Option<Vec<(String, PropList)>>,
     receiver: Receiver<'_>,
 ) -> SvnResult<()> {
-    let abspath = ctx.absolute(request.target);
-    let unversioned = || {
-        let message = format!("'{}' is not under version control", abspath.display());
-        SvnError::new(ErrorCode::UNVERSIONED_RESOURCE, message)
-    };
-    let node = Node::find(ctx, request.target).map_err(|error| match error.code() {
-        ErrorCode::WC_PATH_NOT_FOUND => unversioned(),
-        _ => error,
-    })?;
+    let node = node_for_list(ctx, request.target, pristine)?;
     let mut inherited = match inherited {
         Some(known) => known,
         None if request.inherited && !node.is_deleted() => inherited_of(&node, request.name)?,
@@ -315,14 +328,11 @@ fn local_list(
             inherited,
         })
     };
-    if node.is_deleted() && !pristine {
-        return Err(unversioned());
-    }
     let wanted: HashSet<&str> = request.changelists.iter().map(String::as_str).collect();
+    let listed = |view: &View| {
+        wanted.is_empty() || view.changelist().is_some_and(|name| wanted.contains(name))
+    };
     if pristine {
-        let listed = |view: &View| {
-            wanted.is_empty() || view.changelist().is_some_and(|name| wanted.contains(name))
-        };
         return pristine_list(ctx, &node.wc, &node.relpath, request.depth, &mut |view| {
             let inherited = std::mem::take(&mut inherited);
             if !listed(view) {
@@ -339,13 +349,11 @@ fn local_list(
     node.wc
         .walk_nodes(&node.relpath, request.depth, &mut |view| {
             ctx.check_cancel()?;
-            let listed = || view.changelist().is_some_and(|name| wanted.contains(name));
-            let inherited = if view.relpath() == node.relpath {
-                std::mem::take(&mut inherited)
-            } else {
-                Vec::new()
+            let inherited = match view.relpath() == node.relpath {
+                true => std::mem::take(&mut inherited),
+                false => Vec::new(),
             };
-            if !wanted.is_empty() && !listed() {
+            if !listed(view) {
                 return Ok(());
             }
             let props = view.props()?;

@@ -136,6 +136,21 @@ impl SvnError {
         Self::new(ErrorCode(number.unwrap_or(0)), format!("{what}: {words}"))
     }
 
+    /// An error of SQLite in the reference's form (`sqlite[S5]: database is locked`): its extended code, if it has one, and
+    /// its own words.
+    #[must_use]
+    pub fn sqlite(extended: Option<i32>, words: impl fmt::Display) -> Self {
+        // The primary code is the lowest byte.
+        let number = extended.map_or(1, |code| code & 0xff);
+        let code = match number {
+            5 => ErrorCode::SQLITE_BUSY,
+            8 => ErrorCode::SQLITE_READONLY,
+            19 => ErrorCode::SQLITE_CONSTRAINT,
+            _ => ErrorCode::SQLITE_ERROR,
+        };
+        Self::new(code, format!("sqlite[S{number}]: {words}"))
+    }
+
     /// The error of a failed [`std::io::Read`] or [`std::io::Write`]: the [`SvnError`] that one of
     /// our own streams put into it (with [`std::io::Error::other`]), else a system error.
     #[must_use]

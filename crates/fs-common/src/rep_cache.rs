@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rusqlite::{Connection, ErrorCode as Sqlite, OpenFlags, TransactionBehavior, params};
-use sapwood_core::{ErrorCode, Revnum, Sha1, SvnError, SvnResult as Result};
+use sapwood_core::{Revnum, Sha1, SvnError, SvnResult as Result};
 use sapwood_store::write::WriteStorage;
 
 pub use self::follow::{Followed, Reach};
@@ -70,24 +70,13 @@ pub struct RepCache {
 
 /// An error in the reference's form.
 fn error(error: &rusqlite::Error) -> SvnError {
-    let (code, number) = match error {
-        rusqlite::Error::SqliteFailure(e, _) => (
-            match e.code {
-                Sqlite::ReadOnly => ErrorCode::SQLITE_READONLY,
-                Sqlite::DatabaseBusy => ErrorCode::SQLITE_BUSY,
-                Sqlite::ConstraintViolation => ErrorCode::SQLITE_CONSTRAINT,
-                _ => ErrorCode::SQLITE_ERROR,
-            },
-            // The primary code: the lowest byte.
-            e.extended_code & 0xff,
-        ),
-        _ => (ErrorCode::SQLITE_ERROR, 1),
-    };
-    let text = match error {
-        rusqlite::Error::SqliteFailure(_, Some(text)) => text.clone(),
-        other => other.to_string(),
-    };
-    SvnError::new(code, format!("sqlite[S{number}]: {text}"))
+    match error {
+        rusqlite::Error::SqliteFailure(e, Some(text)) => {
+            SvnError::sqlite(Some(e.extended_code), text)
+        }
+        rusqlite::Error::SqliteFailure(e, None) => SvnError::sqlite(Some(e.extended_code), error),
+        other => SvnError::sqlite(None, other),
+    }
 }
 
 /// The same, when the database could not be opened.

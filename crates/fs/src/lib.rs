@@ -48,9 +48,8 @@ mod writer;
 
 pub mod txn {
     //! Changing a tree, and making a revision of it.
-    pub use sapwood_fsfs::txn::{
-        DeltaAhead, KnownText, NewRevision, WriteConfig, WriteOptions, flags,
-    };
+    pub use sapwood_fs_common::commit_info::flags;
+    pub use sapwood_fsfs::txn::{DeltaAhead, KnownText, NewRevision, WriteConfig, WriteOptions};
     pub use sapwood_txn_rules::Touch;
 
     pub use crate::bulk::Bulk;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use sapwood_core::{FsPath, Md5, NodeKind, PropList, Revnum};
 use sapwood_delta::TextDelta;
+use sapwood_fs_common::TxnEdit;
 use sapwood_fsfs::txn::{KnownText, NewRevision};
 use sapwood_txn_rules::Touch;
 
@@ -50,7 +51,7 @@ impl Txn {
     /// Its name.
     #[must_use]
     pub fn name(&self) -> String {
-        each!(&self.of, txn => backend::Txn::name(txn))
+        each!(&self.of, txn => TxnEdit::name(txn))
     }
 
     /// The writer that it belongs to.
@@ -62,69 +63,69 @@ impl Txn {
     /// The revision that it is based on.
     #[must_use]
     pub fn base_revision(&self) -> Revnum {
-        each!(&self.of, txn => backend::Txn::base_revision(txn))
+        each!(&self.of, txn => TxnEdit::base_revision(txn))
     }
 
     /// The properties that its revision will have.
     #[must_use]
     pub fn props(&self) -> &PropList {
-        each!(&self.of, txn => backend::Txn::props(txn))
+        each!(&self.of, txn => TxnEdit::props(txn))
     }
 
     /// The same, to be changed.
     pub fn props_mut(&mut self) -> &mut PropList {
-        each!(&mut self.of, txn => backend::Txn::props_mut(txn))
+        each!(&mut self.of, txn => TxnEdit::props_mut(txn))
     }
 
     /// Sets whether the commit leaves `svn:date` as it is.
     pub fn keep_date(&mut self, keep: bool) {
-        each!(&mut self.of, txn => backend::Txn::keep_date(txn, keep));
+        each!(&mut self.of, txn => TxnEdit::keep_date(txn, keep));
     }
 
     /// Sets who commits, and the lock tokens that are given.
     pub fn set_access(&mut self, user: impl Into<String>, tokens: Vec<String>) {
         let user = user.into();
-        each!(&mut self.of, txn => backend::Txn::set_access(txn, user, tokens));
+        each!(&mut self.of, txn => TxnEdit::set_access(txn, user, tokens));
     }
 
     /// Checks the locks at a path, and with `below` under it.
     pub fn check_locks_at(&self, path: &FsPath, below: bool) -> Result<()> {
-        each!(&self.of, txn => backend::Txn::check_locks_at(txn, path, below))
+        each!(&self.of, txn => Ok(TxnEdit::check_locks_at(txn, path, below)?))
     }
 
     /// What a path leads to.
     pub fn kind(&self, path: &FsPath) -> Result<Option<NodeKind>> {
-        each!(&self.of, txn => backend::Txn::kind(txn, path))
+        each!(&self.of, txn => Ok(TxnEdit::kind(txn, path)?))
     }
 
     /// The properties of a node.
     pub fn node_props(&self, path: &FsPath) -> Result<PropList> {
-        each!(&self.of, txn => backend::Txn::node_props(txn, path))
+        each!(&self.of, txn => Ok(TxnEdit::node_props(txn, path)?))
     }
 
     /// The MD5 of a file's text.
     pub fn file_md5(&self, path: &FsPath) -> Result<Md5> {
-        each!(&self.of, txn => backend::Txn::file_md5(txn, path))
+        each!(&self.of, txn => Ok(TxnEdit::file_md5(txn, path)?))
     }
 
     /// The revision that made the node at a path; `None` when this transaction did.
     pub fn node_revision(&self, path: &FsPath) -> Result<Option<Revnum>> {
-        each!(&self.of, txn => backend::Txn::node_revision(txn, path))
+        each!(&self.of, txn => Ok(TxnEdit::node_revision(txn, path)?))
     }
 
     /// Makes a directory.
     pub fn make_dir(&mut self, path: &FsPath) -> Result<()> {
-        each!(&mut self.of, txn => backend::Txn::make_dir(txn, path))
+        each!(&mut self.of, txn => Ok(TxnEdit::make_dir(txn, path)?))
     }
 
     /// Makes an empty file.
     pub fn make_file(&mut self, path: &FsPath) -> Result<()> {
-        each!(&mut self.of, txn => backend::Txn::make_file(txn, path))
+        each!(&mut self.of, txn => Ok(TxnEdit::make_file(txn, path)?))
     }
 
     /// Deletes a node with all below it.
     pub fn delete(&mut self, path: &FsPath) -> Result<()> {
-        each!(&mut self.of, txn => backend::Txn::delete(txn, path))
+        each!(&mut self.of, txn => Ok(TxnEdit::delete(txn, path)?))
     }
 
     /// Copies a node of a revision, with `history` as such.
@@ -142,12 +143,12 @@ impl Txn {
 
     /// Changes a property of a node; `None` removes it.
     pub fn change_prop(&mut self, path: &FsPath, name: &str, value: Option<&[u8]>) -> Result<()> {
-        each!(&mut self.of, txn => backend::Txn::change_prop(txn, path, name, value))
+        each!(&mut self.of, txn => Ok(TxnEdit::change_prop(txn, path, name, value)?))
     }
 
     /// Makes a node count as changed.
     pub fn touch(&mut self, path: &FsPath, touch: Touch) -> Result<()> {
-        each!(&mut self.of, txn => backend::Txn::touch(txn, path, touch))
+        each!(&mut self.of, txn => Ok(TxnEdit::touch(txn, path, touch)?))
     }
 
     /// Sets a file's text, which must have the MD5 `expected`.
@@ -168,7 +169,7 @@ impl Txn {
         known: Option<&KnownText>,
         expected: Option<Md5>,
     ) -> Result<()> {
-        each!(&mut self.of, txn => backend::Txn::set_text(txn, path, text, known, expected))
+        each!(&mut self.of, txn => backend::Txn::set_text_of(txn, path, text, known, expected))
     }
 
     /// Changes a file's text, which must have the MD5 `base`, by a delta to one that must have the MD5 `expected`.
@@ -179,7 +180,7 @@ impl Txn {
         delta: &mut dyn TextDelta,
         expected: Option<Md5>,
     ) -> Result<()> {
-        each!(&mut self.of, txn => backend::Txn::apply_delta(txn, path, base, delta, expected))
+        each!(&mut self.of, txn => Ok(TxnEdit::apply_delta(txn, path, base, delta, expected)?))
     }
 
     /// Writes it to disk, where other programs see it.

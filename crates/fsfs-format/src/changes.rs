@@ -119,14 +119,7 @@ impl<'a> ChangeRef<'a> {
             id => Some(NodeRevId::parse(id)?),
         };
         let action = text::word(&mut rest).ok_or_else(invalid)?;
-        let (action, node_kind) = match memchr::memchr(b'-', action) {
-            None => (action, None),
-            Some(at) => {
-                let (action, kind) = action.split_at_checked(at).ok_or_else(invalid)?;
-                let kind = kind.get(1..).and_then(NodeKind::from_word).ok_or_else(invalid)?;
-                (action, Some(kind))
-            }
-        };
+        let (action, node_kind) = action_and_kind(action).ok_or_else(invalid)?;
         let kind = ChangeKind::from_word(action)
             .ok_or_else(|| wrong("Invalid change kind in rev file"))?;
         if id.is_none() && kind != ChangeKind::Reset {
@@ -151,15 +144,7 @@ impl<'a> ChangeRef<'a> {
         };
         let path = fspath(rest).ok_or_else(|| wrong("Invalid path in changes line"))?;
         let (source, after) = text::line(after).ok_or_else(end)?;
-        let copy_from = match source {
-            [] => None,
-            _ => {
-                let (revision, path) = rev_and_path(source)?;
-                let path =
-                    fspath(path).ok_or_else(|| wrong("Invalid copy-from path in changes line"))?;
-                revision.map(|revision| (revision, path))
-            }
-        };
+        let copy_from = copy_source(source)?;
         let change =
             Self { id, kind, node_kind, text_mod, prop_mod, mergeinfo_mod, path, copy_from };
         Ok((Some(change), bytes.len().minus(after.len())))
@@ -189,6 +174,24 @@ impl<'a> ChangeRef<'a> {
         }
         out.push(b'\n');
     }
+}
+
+/// The word of an action, `modify` or `modify-file`, and the kind of node that it may name.
+fn action_and_kind(word: &[u8]) -> Option<(&[u8], Option<NodeKind>)> {
+    let Some(at) = memchr::memchr(b'-', word) else { return Some((word, None)) };
+    let (action, kind) = word.split_at_checked(at)?;
+    Some((action, Some(kind.get(1..).and_then(NodeKind::from_word)?)))
+}
+
+/// The source of a copy, of which a blank line says that there is none.
+fn copy_source(line: &[u8]) -> Result<Option<(Revnum, &FsPath)>> {
+    if line.is_empty() {
+        return Ok(None);
+    }
+    let (revision, path) = rev_and_path(line)?;
+    let path =
+        fspath(path).ok_or_else(|| Error::corrupt("Invalid copy-from path in changes line"))?;
+    Ok(revision.map(|revision| (revision, path)))
 }
 
 /// A list of changes in which names that are not UTF-8 are spelt as [`rawname`] says. `None` when

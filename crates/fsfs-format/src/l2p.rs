@@ -78,37 +78,10 @@ impl L2pHeader {
 
         // Every table entry takes a byte at least: `bytes` bounds what is reserved.
         let reserve = |n: u64| sapwood_core::exact::clamped(n).min(bytes.len());
-        let mut first_pages = Vec::with_capacity(reserve(revision_count.saturating_add(1)));
-        let mut first_page = 0u32;
-        first_pages.push(first_page);
-        for _ in 0..revision_count {
-            let count = reader.unsigned()?;
-            if count == 0 {
-                return Err(Error::index("Revision with no L2P index pages"));
-            }
-            let next = u64::from(first_page).saturating_add(count);
-            first_page = u32::try_from(next)
-                .ok()
-                .filter(|next| *next <= page_count)
-                .ok_or_else(|| Error::index("L2P page table exceeded"))?;
-            first_pages.push(first_page);
-        }
-        if first_page != page_count {
-            return Err(Error::index("Revisions do not cover the full L2P index page table"));
-        }
-        let mut pages = Vec::with_capacity(reserve(u64::from(page_count)));
-        for _ in 0..page_count {
-            let size = reader.unsigned()?;
-            if size == 0 {
-                return Err(Error::index("Empty L2P index page"));
-            }
-            let size = u32::try_from(size)
-                .map_err(|_| Error::index("L2P index page exceeds the index"))?;
-            let entry_count = u32::try_from(reader.unsigned()?).ok().filter(|n| *n <= page_size);
-            let entry_count =
-                entry_count.ok_or_else(|| Error::index("Page exceeds L2P index page size"))?;
-            pages.push(L2pPageInfo { offset: 0, size, entry_count });
-        }
+        let room = reserve(revision_count.saturating_add(1));
+        let first_pages = read_first_pages(&mut reader, revision_count, page_count, room)?;
+        let room = reserve(u64::from(page_count));
+        let mut pages = read_pages(&mut reader, page_count, page_size, room)?;
         let mut offset = sapwood_core::exact::len64(reader.position());
         for page in &mut pages {
             page.offset = offset;
@@ -191,6 +164,57 @@ impl L2pHeader {
     pub fn byte_len(&self) -> usize {
         size_of::<Self>() + size_of_val(&*self.first_pages) + size_of_val(&*self.pages)
     }
+}
+
+/// For each revision the number of its first page, and then the number of pages. `room` is what is reserved.
+fn read_first_pages(
+    reader: &mut packed_number::Reader<'_>,
+    revision_count: u64,
+    page_count: u32,
+    room: usize,
+) -> Result<Vec<u32>> {
+    let mut first_pages = Vec::with_capacity(room);
+    let mut first_page = 0u32;
+    first_pages.push(first_page);
+    for _ in 0..revision_count {
+        let count = reader.unsigned()?;
+        if count == 0 {
+            return Err(Error::index("Revision with no L2P index pages"));
+        }
+        let next = u64::from(first_page).saturating_add(count);
+        first_page = u32::try_from(next)
+            .ok()
+            .filter(|next| *next <= page_count)
+            .ok_or_else(|| Error::index("L2P page table exceeded"))?;
+        first_pages.push(first_page);
+    }
+    if first_page != page_count {
+        return Err(Error::index("Revisions do not cover the full L2P index page table"));
+    }
+    Ok(first_pages)
+}
+
+/// The lengths of the pages, whose offsets follow from them. `room` is what is reserved.
+fn read_pages(
+    reader: &mut packed_number::Reader<'_>,
+    page_count: u32,
+    page_size: u32,
+    room: usize,
+) -> Result<Vec<L2pPageInfo>> {
+    let mut pages = Vec::with_capacity(room);
+    for _ in 0..page_count {
+        let size = reader.unsigned()?;
+        if size == 0 {
+            return Err(Error::index("Empty L2P index page"));
+        }
+        let size =
+            u32::try_from(size).map_err(|_| Error::index("L2P index page exceeds the index"))?;
+        let entry_count = u32::try_from(reader.unsigned()?).ok().filter(|n| *n <= page_size);
+        let entry_count =
+            entry_count.ok_or_else(|| Error::index("Page exceeds L2P index page size"))?;
+        pages.push(L2pPageInfo { offset: 0, size, entry_count });
+    }
+    Ok(pages)
 }
 
 /// One page: the offsets of its items.

@@ -62,18 +62,7 @@ impl Filesystem {
         if format.number == since::YOUNGEST {
             return Ok(());
         }
-        if format.number < since::LAYOUT {
-            shared.add_file(options, names::TXN_CURRENT, b"0\n")?;
-            shared.add_file(options, names::TXN_CURRENT_LOCK, b"")?;
-            let dir = shared.file(names::TXN_PROTOREVS);
-            match storage.create_dir(&dir, false) {
-                Err(e) if e.kind() == ErrorKind::AlreadyExists => {}
-                made => made.map_err(|e| Error::io(e, "Can't create directory", &dir))?,
-            }
-        }
-        if format.number < since::PACKING {
-            shared.add_file(options, names::MIN_UNPACKED_REV, b"0\n")?;
-        }
+        self.add_files_since(options, format.number)?;
         let packed = match format.shard_size {
             Some(size) if (since::PACKING..since::REVPROP_PACKING).contains(&format.number) => {
                 shared.refresh_min_unpacked()?.0.checked_div(size).unwrap_or(0)
@@ -100,6 +89,24 @@ impl Filesystem {
         for shard in 0..packed {
             shared.remove_unpacked_revprops(storage, shard, false)?;
             notify(UpgradeNotice::RemovedRevprops(shard))?;
+        }
+        Ok(())
+    }
+
+    /// Makes the files that filesystems of an older format do not have.
+    fn add_files_since(&self, options: &MaintenanceOptions, format: u32) -> Result<()> {
+        let shared = &self.fs.shared;
+        if format < since::LAYOUT {
+            shared.add_file(options, names::TXN_CURRENT, b"0\n")?;
+            shared.add_file(options, names::TXN_CURRENT_LOCK, b"")?;
+            let dir = shared.file(names::TXN_PROTOREVS);
+            match shared.storage.create_dir(&dir, false) {
+                Err(e) if e.kind() == ErrorKind::AlreadyExists => {}
+                made => made.map_err(|e| Error::io(e, "Can't create directory", &dir))?,
+            }
+        }
+        if format < since::PACKING {
+            shared.add_file(options, names::MIN_UNPACKED_REV, b"0\n")?;
         }
         Ok(())
     }

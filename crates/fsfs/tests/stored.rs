@@ -7,6 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use sapwood_core::{CancelToken, Depth, PropList, Revnum};
+use sapwood_fs_common::TxnEdit as _;
 use sapwood_fsfs::locks::{LockOptions, LockTarget, UnlockTarget};
 use sapwood_fsfs::txn::{WriteOptions, Writer};
 use sapwood_fsfs::{Caches, CreateOptions, Filesystem, OpenOptions, stored_folder};

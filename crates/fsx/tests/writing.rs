@@ -13,6 +13,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use sapwood_core::{FsPath, Revnum};
+use sapwood_fs_common::TxnEdit as _;
 use sapwood_fs_common::one_prop::change_one;
 use sapwood_fsx::create::{CreateOptions, create};
 use sapwood_fsx::locks::{LockOptions, LockTarget, UnlockTarget};
@@ -266,7 +267,7 @@ fn locks_are_those_of_the_reference() {
         let mut txn = writer.begin(writer.fs().youngest().unwrap()).unwrap();
         txn.set_text(fspath("/trunk/g"), &mut &b"locked\n"[..], None).unwrap();
         if let Some(token) = access {
-            txn.set_access("me", vec![token.to_owned()]);
+            txn.set_access("me".to_owned(), vec![token.to_owned()]);
         }
         txn.commit().map_err(|error| sapwood_core::SvnError::from(error).code())
     };

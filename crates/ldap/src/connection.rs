@@ -19,10 +19,17 @@ const SIZE_LIMIT: u32 = 4;
 /// `noSuchObject`
 const NO_SUCH_OBJECT: u32 = 32;
 
-/// The result codes that say of a bind that this password does not let this user in: `inappropriateAuthentication`,
-/// `invalidCredentials`, `insufficientAccessRights`, `unwillingToPerform`, `constraintViolation` (a password policy's
-/// lock), `noSuchObject`, `invalidDNSyntax`. Any other one but success is a fault of the server or of its settings.
-const REFUSALS: [u32; 7] = [48, 49, 50, 53, 19, NO_SUCH_OBJECT, 34];
+/// The result codes that say of a bind that this password does not let this user in. Any other one but success is a fault of
+/// the server or of its settings.
+const REFUSALS: [u32; 7] = [
+    19, // constraintViolation: a password policy's lock
+    NO_SUCH_OBJECT,
+    34, // invalidDNSyntax
+    48, // inappropriateAuthentication
+    49, // invalidCredentials
+    50, // insufficientAccessRights
+    53, // unwillingToPerform
+];
 
 /// A connection.
 pub(crate) struct Connection {
@@ -37,7 +44,7 @@ impl std::fmt::Debug for Connection {
 }
 
 impl Connection {
-    /// Opens one.
+    /// Connects to the server of an address.
     ///
     /// # Errors
     /// [`Error::Unreachable`].
@@ -61,7 +68,7 @@ impl Connection {
     /// # Errors
     /// If the server does not say.
     pub(crate) async fn bind(&mut self, dn: &str, password: &str) -> Result<bool> {
-        // A bind without one of them succeeds for any user (RFC 4513, section 5.1.2).
+        // A bind without a name or without a password succeeds for every user (RFC 4513, section 5.1.2).
         if dn.is_empty() || password.is_empty() {
             return Ok(false);
         }

@@ -2,7 +2,11 @@
 //!
 //! Invariant: an address has no password, because it stands in files and messages.
 
-use crate::error::{Error, Result};
+use sapwood_objects::OpenError;
+
+/// How an address looks.
+const FORM: &str = "a log: postgres://[USER@][HOST][:PORT]/DATABASE+STORE is one, without a password, \
+                    where STORE is the address of a store";
 
 /// What an address begins with.
 const SCHEME: &str = "postgres://";
@@ -26,9 +30,9 @@ impl Address {
     /// Parses an address.
     ///
     /// # Errors
-    /// [`Error::BadAddress`]
-    pub fn parse(text: &str) -> Result<Self> {
-        Self::parts(text).ok_or_else(|| Error::BadAddress(shown(text)))
+    /// [`OpenError::BadAddress`]
+    pub fn parse(text: &str) -> Result<Self, OpenError> {
+        Self::parts(text).ok_or_else(|| OpenError::BadAddress { address: shown(text), of: FORM })
     }
 
     fn parts(text: &str) -> Option<Self> {
@@ -114,7 +118,7 @@ mod tests {
             "",
         ];
         for bad in bads {
-            assert!(matches!(Address::parse(bad), Err(Error::BadAddress(_))), "{bad}");
+            assert!(matches!(Address::parse(bad), Err(OpenError::BadAddress { .. })), "{bad}");
         }
         let error = Address::parse("postgres://svn:secret@host/base+s3://bucket/x").unwrap_err();
         assert!(!error.to_string().contains("secret"), "{error}");

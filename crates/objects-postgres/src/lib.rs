@@ -7,16 +7,15 @@
 //! Invariant: nothing outside of this crate knows of the library, nor of the runtime that it needs.
 
 mod address;
-mod error;
 #[cfg(feature = "postgres")]
 mod pg;
 #[cfg(not(feature = "postgres"))]
 mod without;
 
 pub use address::Address;
-pub use error::{Error, Result};
 #[cfg(feature = "postgres")]
 pub use pg::Connection;
+pub use sapwood_objects::OpenError;
 #[cfg(not(feature = "postgres"))]
 pub use without::Connection;
 

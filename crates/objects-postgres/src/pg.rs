@@ -14,14 +14,13 @@ mod tls;
 
 use std::sync::Arc;
 
-use sapwood_objects::Store;
+use sapwood_objects::{OpenError, Store};
 
 use self::entries::Entries;
 use self::pool::Pool;
 use self::store::Both;
 use crate::Settings;
 use crate::address::Address;
-use crate::error::{Error, Result};
 
 /// A database.
 #[derive(Debug)]
@@ -31,14 +30,14 @@ impl Connection {
     /// The store at an address: entries of logs in the database, where a table is made for them if there is none, objects in `objects`.
     ///
     /// # Errors
-    /// [`Error::BadAddress`], [`Error::Settings`]
+    /// [`OpenError::BadAddress`], [`OpenError::Settings`]
     pub fn open(
         text: &str,
         settings: &Settings,
         objects: Arc<dyn Store>,
-    ) -> Result<Arc<dyn Store>> {
+    ) -> Result<Arc<dyn Store>, OpenError> {
         let address = Address::parse(text)?;
-        let fail = |reason| Error::Settings { address: text.to_owned(), reason };
+        let fail = |reason| OpenError::Settings { address: text.to_owned(), reason };
         let pool = Pool::new(&address, settings).map_err(fail)?;
         let entries = Entries::open(pool, text, &address.store).map_err(|e| fail(e.into()))?;
         Ok(Arc::new(Both::new(entries, objects)))

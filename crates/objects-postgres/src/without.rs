@@ -2,10 +2,9 @@
 
 use std::sync::Arc;
 
-use sapwood_objects::Store;
+use sapwood_objects::{OpenError, Store};
 
 use crate::Settings;
-use crate::error::{Error, Result};
 
 /// A database that cannot be reached.
 #[derive(Debug)]
@@ -15,8 +14,12 @@ impl Connection {
     /// Says that this program has no such logs.
     ///
     /// # Errors
-    /// [`Error::NotBuiltIn`]
-    pub fn open(address: &str, _: &Settings, _: Arc<dyn Store>) -> Result<Arc<dyn Store>> {
-        Err(Error::NotBuiltIn(address.to_owned()))
+    /// [`OpenError::NotBuiltIn`]
+    pub fn open(
+        address: &str,
+        _: &Settings,
+        _: Arc<dyn Store>,
+    ) -> Result<Arc<dyn Store>, OpenError> {
+        Err(OpenError::NotBuiltIn { address: address.to_owned(), feature: "postgres" })
     }
 }

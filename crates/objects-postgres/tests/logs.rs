@@ -5,7 +5,7 @@ use std::sync::Arc;
 use sapwood_core::{ErrorCode, SvnError};
 use sapwood_objects::testing::suite;
 use sapwood_objects::{Attempt, Claim, Folder, Key, Record, Store, claim, prove};
-use sapwood_objects_postgres::{Connection, Error, Settings};
+use sapwood_objects_postgres::{Connection, OpenError, Settings};
 
 use crate::server::Server;
 
@@ -89,5 +89,5 @@ fn what_cannot_be_used_is_said() {
     settings.variables.push(("PGPORT".to_owned(), "x".to_owned()));
     assert!(tried("postgres:///sapwood+file:///x", &settings).to_string().contains("PGPORT"));
     let error = tried("postgres:///+file:///x", &server.settings());
-    assert!(matches!(error, Error::BadAddress(_)), "{error}");
+    assert!(matches!(error, OpenError::BadAddress { .. }), "{error}");
 }

@@ -1,8 +1,9 @@
 //! Addresses of stores: `s3://bucket/prefix`, `az://container/prefix`, `gs://bucket/prefix`.
 
-use sapwood_objects::Key;
+use sapwood_objects::{Key, OpenError};
 
-use crate::error::{Error, Result};
+/// How an address looks.
+const FORM: &str = "a store: s3://BUCKET/PREFIX, az://CONTAINER/PREFIX and gs://BUCKET/PREFIX are";
 
 /// Whose protocol a store speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -45,9 +46,9 @@ impl Address {
     /// Parses an address.
     ///
     /// # Errors
-    /// [`Error::BadAddress`]
-    pub fn parse(text: &str) -> Result<Self> {
-        let bad = || Error::BadAddress(text.to_owned());
+    /// [`OpenError::BadAddress`]
+    pub fn parse(text: &str) -> Result<Self, OpenError> {
+        let bad = || OpenError::BadAddress { address: text.to_owned(), of: FORM };
         let (scheme, rest) = text.split_once("://").ok_or_else(bad)?;
         let scheme = Scheme::ALL.into_iter().find(|known| known.name() == scheme);
         let scheme = scheme.ok_or_else(bad)?;
@@ -91,7 +92,7 @@ mod tests {
             "s3://abc/../x",
         ];
         for bad in bads {
-            assert!(matches!(Address::parse(bad), Err(Error::BadAddress(_))), "{bad}");
+            assert!(matches!(Address::parse(bad), Err(OpenError::BadAddress { .. })), "{bad}");
         }
     }
 }

@@ -6,16 +6,15 @@
 //! Invariant: nothing outside of this crate knows of `object_store`, nor of the runtime that it needs.
 
 mod address;
-mod error;
 #[cfg(feature = "s3")]
 mod s3;
 #[cfg(not(feature = "s3"))]
 mod without;
 
 pub use address::{Address, Scheme};
-pub use error::{Error, Result};
 #[cfg(feature = "s3")]
 pub use s3::{Connection, Kind};
+pub use sapwood_objects::OpenError;
 #[cfg(not(feature = "s3"))]
 pub use without::{Connection, Kind};
 

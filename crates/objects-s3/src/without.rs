@@ -3,11 +3,10 @@
 use std::fmt;
 use std::sync::Arc;
 
-use sapwood_objects::Store;
+use sapwood_objects::{OpenError, Store};
 
 use crate::Settings;
 use crate::address::Address;
-use crate::error::{Error, Result};
 
 /// A bucket that cannot be reached.
 #[derive(Debug)]
@@ -27,9 +26,9 @@ impl Connection {
     /// Says that this program has no such stores.
     ///
     /// # Errors
-    /// [`Error::NotBuiltIn`]
-    pub fn open(address: &Address, _: &Settings) -> Result<Self> {
-        Err(Error::NotBuiltIn(address.to_string()))
+    /// [`OpenError::NotBuiltIn`]
+    pub fn open(address: &Address, _: &Settings) -> Result<Self, OpenError> {
+        Err(OpenError::NotBuiltIn { address: address.to_string(), feature: "s3" })
     }
 
     /// The store at a prefix.

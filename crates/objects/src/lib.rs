@@ -19,6 +19,7 @@ mod error;
 mod folder;
 mod key;
 mod memory;
+mod open_error;
 mod proof;
 mod store;
 #[cfg(any(test, feature = "testing"))]
@@ -34,6 +35,7 @@ pub use error::{Error, Reason, Result};
 pub use folder::Folder;
 pub use key::Key;
 pub use memory::Memory;
+pub use open_error::OpenError;
 pub use proof::prove;
 pub use store::{Attempt, Blobs, Listed, Log, Store, Upload};
 pub use token::Token;

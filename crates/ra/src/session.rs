@@ -389,7 +389,7 @@ pub trait Locks {
 
 /// Requests that are answered with an edit, which drives an editor.
 #[allow(clippy::missing_errors_doc, reason = "all: what the connection or the repository says")]
-pub trait Edits {
+pub trait Edits: Revisions {
     /// Begins an update, switch, status or diff, which will drive `editor`.
     fn report<'s>(
         &'s self,
@@ -410,7 +410,27 @@ pub trait Edits {
         end: Revnum,
         request: &ReplayRequest,
         receiver: &mut dyn ReplayReceiver,
-    ) -> SvnResult<()>;
+    ) -> SvnResult<()> {
+        for revision in (start.0..=end.0).map(Revnum) {
+            let props = self.rev_proplist(revision)?;
+            let mut edit = OneReplay { session: self, revision, request };
+            receiver.revision(revision, &props, &mut edit)?;
+        }
+        Ok(())
+    }
+}
+
+/// One revision of a range that is replayed revision by revision.
+struct OneReplay<'s, S: ?Sized> {
+    session: &'s S,
+    revision: Revnum,
+    request: &'s ReplayRequest,
+}
+
+impl<S: Edits + ?Sized> ReplayedEdit for OneReplay<'_, S> {
+    fn drive(&mut self, editor: &mut dyn Editor) -> SvnResult<()> {
+        self.session.replay(self.revision, self.request, editor)
+    }
 }
 
 /// Commits.

@@ -45,9 +45,9 @@ pub fn dir_delta(
     authorizer: &dyn PathAuthorizer,
     editor: &mut dyn Editor,
 ) -> Result<()> {
+    let wrong = |code, message: &str| Err(SvnError::new(code, message).into());
     if request.depth == Depth::Exclude {
-        let message = "Delta depth 'exclude' not supported";
-        return Err(SvnError::new(ErrorCode::REPOS_BAD_ARGS, message).into());
+        return wrong(ErrorCode::REPOS_BAD_ARGS, "Delta depth 'exclude' not supported");
     }
     let (source_parent, target_path) = (request.source_parent, request.target_path);
     let entry = request.source_entry;
@@ -59,12 +59,11 @@ pub fn dir_delta(
     }
     let is_dir = |node: &Option<Node>| node.as_ref().is_some_and(|n| n.kind() == NodeKind::Dir);
     if entry.is_empty() && !(is_dir(&source) && is_dir(&target)) {
-        return Err(SvnError::new(
+        return wrong(
             ErrorCode::FS_PATH_SYNTAX,
             "Invalid editor anchoring; at least one of the input paths is not a directory and \
              there was no source entry",
-        )
-        .into());
+        );
     }
     editor.set_target_revision(request.target.base_revision())?;
     let fs = request.target.fs();
@@ -82,8 +81,7 @@ pub fn dir_delta(
     }
     let root_path = if entry.is_empty() { target_path } else { target_path.parent() };
     if !authorizer.readable(root_path)? {
-        let message = "Unable to open root of edit";
-        return Err(SvnError::new(ErrorCode::AUTHZ_ROOT_UNREADABLE, message).into());
+        return wrong(ErrorCode::AUTHZ_ROOT_UNREADABLE, "Unable to open root of edit");
     }
     let revision = match request.source.revision() {
         Some(revision) => Some(revision),
@@ -100,11 +98,10 @@ pub fn dir_delta(
             drive.entry(place, source, target)?
         }
     };
-    let root_walked = entry.is_empty();
     if let Some(level) = opened {
         drive.walk(level)?;
     }
-    if !root_walked {
+    if !entry.is_empty() {
         drive.editor.close_directory(root)?;
     }
     Ok(drive.editor.close_edit()?)

@@ -85,22 +85,7 @@ pub fn file_revs(
     if merged {
         branches = finder.find_merged(start, &mainline, &mut seen)?;
     }
-    // Both lists are youngest first; they are sent oldest first, the file's own revisions before merged
-    // ones of the same number.
-    while let Some(own) = mainline.last() {
-        if mainline.len().is_multiple_of(AHEAD_BATCH) {
-            sender.read_ahead(&mainline);
-        }
-        let next = branches.pop_if(|branch: &mut PathRevision| branch.revision < own.revision);
-        match next.or_else(|| mainline.pop()) {
-            Some(next) => sender.send(&next)?,
-            None => break,
-        }
-    }
-    while let Some(next) = branches.pop() {
-        sender.send(&next)?;
-    }
-    Ok(())
+    sender.send_oldest_first(mainline, branches)
 }
 
 /// A place in the history of a file.
@@ -301,6 +286,29 @@ impl Sender<'_> {
         let ids: Vec<_> = next.filter_map(|place| place.id).collect();
         let wanted = NodesWanted { texts: true, props: true, entries: false };
         self.fs.will_need_nodes(&ids, wanted, Some(&mut self.revprops));
+    }
+
+    /// Sends both lists, which are youngest first, oldest first: the file's own revisions before merged ones of the same
+    /// number.
+    fn send_oldest_first(
+        &mut self,
+        mut mainline: Vec<PathRevision>,
+        mut branches: Vec<PathRevision>,
+    ) -> Result<()> {
+        while let Some(own) = mainline.last() {
+            if mainline.len().is_multiple_of(AHEAD_BATCH) {
+                self.read_ahead(&mainline);
+            }
+            let next = branches.pop_if(|branch: &mut PathRevision| branch.revision < own.revision);
+            match next.or_else(|| mainline.pop()) {
+                Some(next) => self.send(&next)?,
+                None => break,
+            }
+        }
+        while let Some(next) = branches.pop() {
+            self.send(&next)?;
+        }
+        Ok(())
     }
 
     fn send(&mut self, place: &PathRevision) -> Result<()> {

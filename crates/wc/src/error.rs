@@ -148,22 +148,11 @@ fn unsupported(path: &Path, format: i64) -> SvnError {
 
 /// An error of SQLite in the reference's form (`sqlite[S5]: database is locked`).
 fn sqlite(error: &rusqlite::Error) -> SvnError {
-    use rusqlite::ErrorCode as Sqlite;
-    let (code, number) = match error {
-        rusqlite::Error::SqliteFailure(e, _) => (
-            match e.code {
-                Sqlite::ReadOnly => ErrorCode::SQLITE_READONLY,
-                Sqlite::DatabaseBusy => ErrorCode::SQLITE_BUSY,
-                Sqlite::ConstraintViolation => ErrorCode::SQLITE_CONSTRAINT,
-                _ => ErrorCode::SQLITE_ERROR,
-            },
-            e.extended_code & 0xff,
-        ),
-        _ => (ErrorCode::SQLITE_ERROR, 1),
-    };
-    let text = match error {
-        rusqlite::Error::SqliteFailure(_, Some(text)) => text.clone(),
-        other => other.to_string(),
-    };
-    SvnError::new(code, format!("sqlite[S{number}]: {text}"))
+    match error {
+        rusqlite::Error::SqliteFailure(e, Some(text)) => {
+            SvnError::sqlite(Some(e.extended_code), text)
+        }
+        rusqlite::Error::SqliteFailure(e, None) => SvnError::sqlite(Some(e.extended_code), error),
+        other => SvnError::sqlite(None, other),
+    }
 }

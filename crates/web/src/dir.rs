@@ -1,8 +1,11 @@
 //! The page of a directory: its entries, each with its last change, and its README.
 
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+
 use maud::{Markup, html};
 use sapwood_core::exact::{Exact as _, clamped};
-use sapwood_core::{FsPath, NodeKind};
+use sapwood_core::{FsPath, NodeKind, Revnum};
 use sapwood_fs::Node;
 
 use crate::Request;
@@ -80,22 +83,20 @@ fn rows(
 ) -> Result<Vec<Row>> {
     let mut revprops = request.view.revprops();
     let mut rows: Vec<Row> = Vec::with_capacity(names.len());
-    let mut messages = std::collections::BTreeMap::new();
+    let mut messages: BTreeMap<Revnum, Option<String>> = BTreeMap::new();
     for name in names {
         let node = found.node.child(&name.name)?.ok_or(Fault::Missing)?;
         let size = if name.is_dir { None } else { Some(node.length()?) };
         let mut change = request.view.last_change(&mut revprops, &node)?;
+        // Many entries have their last change in common.
+        if let Entry::Vacant(unread) = messages.entry(change.revision)
+            && !budget.is_over()
+        {
+            let message = request.view.message(change.revision)?;
+            unread.insert(message.map(|message| text::first_line(&message)));
+        }
         if !budget.is_over() {
-            let message = match messages.get(&change.revision) {
-                Some(message) => Option::clone(message),
-                None => {
-                    let message = request.view.message(change.revision)?;
-                    let line = message.map(|message| text::first_line(&message));
-                    messages.insert(change.revision, line.clone());
-                    line
-                }
-            };
-            change.message = message;
+            change.message = messages.get(&change.revision).cloned().flatten();
         }
         rows.push(Row { name, size, change });
     }

@@ -41,7 +41,7 @@ pub(crate) fn reply(request: &Request<'_>) -> Result<Reply> {
 /// The revisions that a search finds: by their lines, if it is one in these, or else by their messages and authors.
 pub(crate) fn of_search(request: &Request<'_>) -> Result<Reply> {
     let query = &request.address.query;
-    let asked = query.words.as_deref().unwrap_or("");
+    let wanted = query.words.as_deref().unwrap_or("");
     let section = match query.section {
         Section::Changes => Section::Changes,
         _ => Section::Revisions,
@@ -53,9 +53,9 @@ pub(crate) fn of_search(request: &Request<'_>) -> Result<Reply> {
     Ok(atom(
         request,
         &Feed {
-            title: asked,
-            own: request.links.search_feed(asked, section),
-            page: request.links.search(asked, section, None),
+            title: wanted,
+            own: request.links.search_feed(wanted, section),
+            page: request.links.search(wanted, section, None),
             changes,
         },
     ))

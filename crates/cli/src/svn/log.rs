@@ -14,6 +14,7 @@ use sapwood_ra::RevpropSelection;
 pub(super) use self::print::Printer;
 pub(super) use self::print::SEPARATOR;
 use super::options::Opt;
+use super::targets::Arg;
 use super::{Command, Invocation, Revisions, xml_out};
 use crate::command::usage_error;
 use crate::pegs::Part;
@@ -139,24 +140,7 @@ fn run(invocation: &mut Invocation) -> SvnResult<()> {
     let ranges = ranges(invocation)?;
     let (first, rest) = targets.split_first().ok_or_else(|| usage_error(""))?;
     let target = invocation.target(Part::Target, first)?;
-    let mut below = Vec::new();
-    for arg in rest {
-        let text = invocation.name(Part::Below, arg)?;
-        if target.is_url() {
-            if is_url(&text) || text.starts_with('/') {
-                return Err(usage_error(format!(
-                    "Only relative paths can be specified after a URL for 'svn log', but '{text}' \
-                     is not a relative path"
-                )));
-            }
-            below.push(RelPathBuf::canonicalize(&canonical_path(&text)));
-        } else {
-            return Err(SvnError::new(
-                ErrorCode::UNSUPPORTED_FEATURE,
-                "When specifying working copy paths, only one target may be given",
-            ));
-        }
-    }
+    let below = paths_below(invocation, target.is_url(), rest)?;
     let opt = &invocation.opt;
     let xml = opt.has(Opt::Xml);
     let whole = !opt.has(Opt::Incremental);
@@ -208,6 +192,32 @@ fn run(invocation: &mut Invocation) -> SvnResult<()> {
         out.text(SEPARATOR)?;
     }
     Ok(())
+}
+
+/// The paths that follow a URL.
+fn paths_below(
+    invocation: &Invocation,
+    is_url_target: bool,
+    rest: &[Arg],
+) -> SvnResult<Vec<RelPathBuf>> {
+    let mut below = Vec::new();
+    for arg in rest {
+        let text = invocation.name(Part::Below, arg)?;
+        if !is_url_target {
+            return Err(SvnError::new(
+                ErrorCode::UNSUPPORTED_FEATURE,
+                "When specifying working copy paths, only one target may be given",
+            ));
+        }
+        if is_url(&text) || text.starts_with('/') {
+            return Err(usage_error(format!(
+                "Only relative paths can be specified after a URL for 'svn log', but '{text}' is \
+                 not a relative path"
+            )));
+        }
+        below.push(RelPathBuf::canonicalize(&canonical_path(&text)));
+    }
+    Ok(below)
 }
 
 /// The number of lines in a message, the one after the last newline included.

@@ -390,29 +390,7 @@ impl Printer {
         }
         let mut text = String::new();
         xml::open(&mut text, "entry", Tag::Normal, &[("path", local_style(path))]);
-        let props = if status.node == State::Deleted { State::None } else { status.props };
-        let mut attributes: Vec<(&str, String)> =
-            vec![("item", combined(status).word().into()), ("props", props.word().into())];
-        let mut flag = |on: bool, name| {
-            if on {
-                attributes.push((name, "true".to_owned()));
-            }
-        };
-        flag(status.wc_locked, "wc-locked");
-        flag(status.copied, "copied");
-        flag(status.switched, "switched");
-        flag(status.file_external, "file-external");
-        flag(status.tree_conflicted && status.conflicted, "tree-conflicted");
-        if status.versioned && !status.copied {
-            let number = status.revision.map_or("-1".to_owned(), |r| r.to_string());
-            attributes.push(("revision", number));
-        }
-        if let Some(from) = &status.moved_from {
-            attributes.push(("moved-from", relative(target, &wc.abspath(from))));
-        }
-        if let Some(to) = &status.moved_to {
-            attributes.push(("moved-to", relative(target, &wc.abspath(to))));
-        }
+        let attributes = wc_status(target, wc, status);
         let names: Vec<&str> = attributes.iter().map(|(name, _)| *name).collect();
         let order = hashorder::order(names.iter().copied());
         let ordered: Vec<(&str, &str)> = order
@@ -486,6 +464,38 @@ impl Printer {
         }
         Ok(())
     }
+}
+
+/// The attributes of the element `wc-status`.
+fn wc_status(
+    target: &StatusTarget,
+    wc: &WorkingCopy,
+    status: &Status,
+) -> Vec<(&'static str, String)> {
+    let props = if status.node == State::Deleted { State::None } else { status.props };
+    let mut attributes: Vec<(&'static str, String)> =
+        vec![("item", combined(status).word().into()), ("props", props.word().into())];
+    let mut flag = |on: bool, name| {
+        if on {
+            attributes.push((name, "true".to_owned()));
+        }
+    };
+    flag(status.wc_locked, "wc-locked");
+    flag(status.copied, "copied");
+    flag(status.switched, "switched");
+    flag(status.file_external, "file-external");
+    flag(status.tree_conflicted && status.conflicted, "tree-conflicted");
+    if status.versioned && !status.copied {
+        let number = status.revision.map_or("-1".to_owned(), |r| r.to_string());
+        attributes.push(("revision", number));
+    }
+    if let Some(from) = &status.moved_from {
+        attributes.push(("moved-from", relative(target, &wc.abspath(from))));
+    }
+    if let Some(to) = &status.moved_to {
+        attributes.push(("moved-to", relative(target, &wc.abspath(to))));
+    }
+    attributes
 }
 
 fn xml_lock(text: &mut String, lock: &LockInfo) {

@@ -157,21 +157,19 @@ fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
     if target.is_url() {
         check_relative(&arguments)?;
     }
-    let mut paths = Vec::with_capacity(arguments.len());
-    for text in &arguments {
+    let below = |text: &String| {
         let path = of(Part::Below).whole(text)?;
-        paths.push(RelPathBuf::canonicalize(&repo::canonical_path(&path)));
-    }
+        Ok(RelPathBuf::canonicalize(&repo::canonical_path(&path)))
+    };
+    let paths: Vec<RelPathBuf> = arguments.iter().map(below).collect::<SvnResult<_>>()?;
     let options = &invocation.options;
     let quiet = options.has(name::QUIET);
     let limit = options.value(name::LIMIT)?.map_or(Ok(0), |text| parse_limit(&text))?;
-    let mut wanted = vec![names::AUTHOR, names::DATE];
-    if !quiet {
-        wanted.push(names::LOG);
-    }
-    if options.has(name::WITH_NO_REVPROPS) {
-        wanted.clear();
-    }
+    let wanted: &[&str] = match quiet {
+        _ if options.has(name::WITH_NO_REVPROPS) => &[],
+        true => &[names::AUTHOR, names::DATE],
+        false => &[names::AUTHOR, names::DATE, names::LOG],
+    };
     let request = LogRequest {
         paths: &[],
         start: None,
@@ -180,7 +178,7 @@ fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
         changed_paths: options.has(name::VERBOSE),
         strict_node_history: options.has(name::STOP_ON_COPY),
         include_merged_revisions: options.has(name::USE_MERGE_HISTORY),
-        revprops: RevpropSelection::Names(&wanted),
+        revprops: RevpropSelection::Names(wanted),
     };
     timed(invocation, |invocation, settings| {
         let mut counts = Counts::default();

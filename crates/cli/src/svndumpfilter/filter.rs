@@ -6,7 +6,7 @@ use sapwood_core::{CancelToken, ErrorCode, SvnError, SvnResult, path};
 use sapwood_repos::dump_filter::{DumpFilter, FilterOptions, FilterSummary, Outcome};
 use sapwood_repos::dumpstream;
 
-use crate::command::{Invocation, Name, name};
+use crate::command::{Invocation, Name, Options, name};
 use crate::report;
 
 pub(super) const OPTIONS: &[Name] = &[
@@ -25,26 +25,9 @@ const BUFFER: usize = 64 << 10;
 
 /// Filters standard input.
 pub(super) fn filter(invocation: &mut Invocation<'_>, exclude: bool) -> SvnResult<()> {
-    let given = &invocation.options;
-    let has = |long| given.has(long);
-    let mut options = FilterOptions {
-        prefixes: Vec::new(),
-        patterns: has(name::PATTERN),
-        exclude,
-        drop_empty_revs: has(name::DROP_EMPTY_REVS),
-        drop_all_empty_revs: has(name::DROP_ALL_EMPTY_REVS),
-        renumber_revs: has(name::RENUMBER_REVS),
-        skip_missing_merge_sources: has(name::SKIP_MISSING_MERGE_SOURCES),
-        preserve_revprops: has(name::PRESERVE_REVPROPS),
-    };
-    if options.drop_empty_revs && options.drop_all_empty_revs {
-        return Err(SvnError::new(
-            ErrorCode::CL_MUTUALLY_EXCLUSIVE_ARGS,
-            "--drop-empty-revs cannot be used with --drop-all-empty-revs",
-        ));
-    }
-    let quiet = has(name::QUIET);
-    let targets = given.value(name::TARGETS)?;
+    let mut options = given_options(&invocation.options, exclude)?;
+    let quiet = invocation.options.has(name::QUIET);
+    let targets = invocation.options.value(name::TARGETS)?;
     for prefix in invocation.take_args(0, usize::MAX)? {
         options.prefixes.push(path::canonical_fspath(&prefix).into_owned().into_bytes());
     }
@@ -85,6 +68,28 @@ pub(super) fn filter(invocation: &mut Invocation<'_>, exclude: bool) -> SvnResul
         print_summary(&summary, renumbers);
     }
     Ok(())
+}
+
+/// What options ask for, without the prefixes.
+fn given_options(given: &Options, exclude: bool) -> SvnResult<FilterOptions> {
+    let has = |long| given.has(long);
+    let options = FilterOptions {
+        prefixes: Vec::new(),
+        patterns: has(name::PATTERN),
+        exclude,
+        drop_empty_revs: has(name::DROP_EMPTY_REVS),
+        drop_all_empty_revs: has(name::DROP_ALL_EMPTY_REVS),
+        renumber_revs: has(name::RENUMBER_REVS),
+        skip_missing_merge_sources: has(name::SKIP_MISSING_MERGE_SOURCES),
+        preserve_revprops: has(name::PRESERVE_REVPROPS),
+    };
+    if options.drop_empty_revs && options.drop_all_empty_revs {
+        return Err(SvnError::new(
+            ErrorCode::CL_MUTUALLY_EXCLUSIVE_ARGS,
+            "--drop-empty-revs cannot be used with --drop-all-empty-revs",
+        ));
+    }
+    Ok(options)
 }
 
 /// The prefixes in a file: one a line, blank space around them taken away.

@@ -12,7 +12,7 @@ use sapwood_client::url_changes::{Plan, anchor, commit};
 use sapwood_core::paths::{Url, UrlBuf};
 use sapwood_core::props::names;
 use sapwood_core::{ErrorCode, PropList, Revnum, SvnError, SvnResult};
-use sapwood_ra::CommitInfo;
+use sapwood_ra::{CommitInfo, Settings};
 
 use crate::command::{
     Name, OptionSpec, Options, RA_MODULES, name, plain_text, to_text, usage_error, version_text,
@@ -220,11 +220,25 @@ fn sub_main(args: Vec<OsString>, out: &mut Output) -> SvnResult<ExitCode> {
     for action in actions {
         action.enter(&mut plan, &relative)?;
     }
-    let interactive = !remote::is_non_interactive(&given.options, manner);
+    let is_interactive = !remote::is_non_interactive(&given.options, manner);
+    if let Some(info) = commit_plan(plan, &given.revprops, &settings, (message, is_interactive))? {
+        report_commit(out, &info)?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Commits with a log message, which is asked of an editor where there is none and a person is there. One that cannot be
+/// committed stays in its file.
+fn commit_plan(
+    plan: Plan<'_>,
+    revprops: &PropList,
+    settings: &Settings,
+    (message, is_interactive): (Option<Vec<u8>>, bool),
+) -> SvnResult<Option<CommitInfo>> {
     let left = RefCell::new(None);
     let message = || match message {
         Some(message) => Ok(Some(message)),
-        None if !interactive => Err(SvnError::new(
+        None if !is_interactive => Err(SvnError::new(
             ErrorCode::CL_INSUFFICIENT_ARGS,
             "Cannot invoke editor to get log message when non-interactive",
         )),
@@ -234,18 +248,14 @@ fn sub_main(args: Vec<OsString>, out: &mut Output) -> SvnResult<ExitCode> {
             Ok(text)
         }
     };
-    let done = commit(plan, &given.revprops, &settings.cancel, message);
-    let done = match (done, left.take()) {
+    let done = commit(plan, revprops, &settings.cancel, message);
+    match (done, left.take()) {
         (Err(error), Some(path)) => Err(editor::left_in(error, editor::MESSAGE, &path)),
         (done, path) => {
             path.into_iter().for_each(|path| drop(std::fs::remove_file(path)));
             done
         }
-    };
-    if let Some(info) = done? {
-        report_commit(out, &info)?;
     }
-    Ok(ExitCode::SUCCESS)
 }
 
 /// Reads more arguments from the file of `--extra-args`, one a line.

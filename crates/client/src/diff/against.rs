@@ -19,7 +19,9 @@ use sapwood_wc::view::{self, Status};
 use super::base_changes::Recorder;
 use super::local::{pristine_text, working_text};
 use super::regular::patched;
-use super::sides::{Below, CopySource, DirSide, FileSide, Processor, ReverseProcessor, Text};
+use super::sides::{
+    Below, CopySource, Difference, DirSide, FileSide, Processor, ReverseProcessor, Text,
+};
 use super::writer::LabelParts;
 use super::{Request, Sink, changelists};
 use crate::context::Context;
@@ -504,7 +506,9 @@ impl Walk<'_> {
             if left.props == right.props && !was_sent {
                 return Ok(());
             }
-            return self.processor.dir_changed(self.at(relpath)?, &left.dir(), &right.dir());
+            return self
+                .processor
+                .take(self.at(relpath)?, Difference::DirChanged(&left.dir(), &right.dir()));
         }
         // The reference lists each file that the repository sends as modified, whether its text differs or not.
         let sent = self.is_summary && self.record.changes.contains_key(relpath);
@@ -512,7 +516,10 @@ impl Walk<'_> {
         if !text && left.props == right.props {
             return Ok(());
         }
-        self.processor.file_changed(self.at(relpath)?, &left.file(), &right.file(), text)
+        self.processor.take(
+            self.at(relpath)?,
+            Difference::FileChanged { left: &left.file(), right: &right.file(), text },
+        )
     }
 
     /// A node that one side has, with all below it.
@@ -534,15 +541,17 @@ impl Walk<'_> {
         }
         let at = self.at(relpath)?;
         match (side.kind, is_left) {
-            (NodeKind::File, true) => self.processor.file_deleted(at, &side.file()),
+            (NodeKind::File, true) => {
+                self.processor.take(at, Difference::FileDeleted(&side.file()))
+            }
             (NodeKind::File, false) => {
                 let (source, file) = self.own_file(relpath, side)?;
-                self.processor.file_added(at, source.as_ref(), &file)
+                self.processor.take(at, Difference::FileAdded(source.as_ref(), &file))
             }
-            (NodeKind::Dir, true) => self.processor.dir_deleted(at, &side.dir()),
+            (NodeKind::Dir, true) => self.processor.take(at, Difference::DirDeleted(&side.dir())),
             (NodeKind::Dir, false) => {
                 let source = self.own_source(relpath)?;
-                self.processor.dir_added(at, source.as_ref(), &side.dir())
+                self.processor.take(at, Difference::DirAdded(source.as_ref(), &side.dir()))
             }
         }
     }

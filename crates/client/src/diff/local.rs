@@ -11,7 +11,7 @@ use sapwood_wc::status::{self, State, Status};
 use sapwood_wc::translate::Translation;
 use sapwood_wc::view::{self, View};
 
-use super::sides::{CopySource, DirSide, FileSide, Processor, Text};
+use super::sides::{CopySource, Difference, DirSide, FileSide, Processor, Text};
 use crate::context::Context;
 
 /// The pristine text of a row.
@@ -123,7 +123,7 @@ impl Local<'_> {
                 break;
             }
             if let Some(Waiting { relpath, sides: Some((left, right)) }) = waiting.pop() {
-                self.processor.dir_changed(self.at(&relpath)?, &left, &right)?;
+                self.processor.take(self.at(&relpath)?, Difference::DirChanged(&left, &right))?;
             }
         }
         Ok(())
@@ -204,7 +204,10 @@ impl Local<'_> {
         let right = FileSide { revision: None, text, props };
         let modified = modified && !left.text.is_same(&right.text)?;
         if modified || left.props != right.props {
-            self.processor.file_changed(self.at(&base.relpath)?, &left, &right, modified)?;
+            self.processor.take(
+                self.at(&base.relpath)?,
+                Difference::FileChanged { left: &left, right: &right, text: modified },
+            )?;
         }
         Ok(())
     }
@@ -225,10 +228,13 @@ impl Local<'_> {
         let props = base.props()?;
         let at = self.at(&base.relpath)?;
         if base.kind == Kind::Dir {
-            return self.processor.dir_deleted(at, &DirSide { revision: base.revision, props });
+            return self
+                .processor
+                .take(at, Difference::DirDeleted(&DirSide { revision: base.revision, props }));
         }
         let text = pristine_text(self.wc, base)?;
-        self.processor.file_deleted(at, &FileSide { revision: base.revision, text, props })
+        self.processor
+            .take(at, Difference::FileDeleted(&FileSide { revision: base.revision, text, props }))
     }
 
     /// Reports a node and everything below it as added.
@@ -263,10 +269,10 @@ impl Local<'_> {
         let props = view.props()?;
         if row.kind == Kind::Dir {
             let right = DirSide { revision: None, props };
-            return self.processor.dir_added(at, source.as_ref(), &right);
+            return self.processor.take(at, Difference::DirAdded(source.as_ref(), &right));
         }
         let text = working_text(self.wc, &row.relpath, &props)?;
         let right = FileSide { revision: None, text, props };
-        self.processor.file_added(at, source.as_ref(), &right)
+        self.processor.take(at, Difference::FileAdded(source.as_ref(), &right))
     }
 }

@@ -15,7 +15,7 @@ use sapwood_wc::translate::Translation;
 use sapwood_wc::view::Status;
 use sapwood_wc::{autoprops, layout};
 
-use super::sides::{DirSide, FileSide, Processor, Text};
+use super::sides::{Difference, DirSide, FileSide, Processor, Text};
 use super::writer::LabelParts;
 use super::{Request, Sink};
 use crate::add::media_types;
@@ -156,7 +156,7 @@ impl Walk<'_> {
                 self.children(at, [true; 2], depth)?;
                 let (old, new) = (self.left.dir(at)?, self.right.dir(at)?);
                 if old.props != new.props {
-                    self.processor.dir_changed(at, &old, &new)?;
+                    self.processor.take(at, Difference::DirChanged(&old, &new))?;
                 }
                 Ok(())
             }
@@ -173,7 +173,7 @@ impl Walk<'_> {
         let (old, new) = (self.left.file(at)?, self.right.file(at)?);
         let text = !old.text.is_same(&new.text)?;
         if text || old.props != new.props {
-            self.processor.file_changed(at, &old, &new, text)?;
+            self.processor.take(at, Difference::FileChanged { left: &old, right: &new, text })?;
         }
         Ok(())
     }
@@ -207,10 +207,18 @@ impl Walk<'_> {
         }
         let tree = if is_left { &self.left } else { &self.right };
         match (kind, is_left) {
-            (NodeKind::File, true) => self.processor.file_deleted(at, &tree.file(at)?),
-            (NodeKind::File, false) => self.processor.file_added(at, None, &tree.file(at)?),
-            (NodeKind::Dir, true) => self.processor.dir_deleted(at, &tree.dir(at)?),
-            (NodeKind::Dir, false) => self.processor.dir_added(at, None, &tree.dir(at)?),
+            (NodeKind::File, true) => {
+                self.processor.take(at, Difference::FileDeleted(&tree.file(at)?))
+            }
+            (NodeKind::File, false) => {
+                self.processor.take(at, Difference::FileAdded(None, &tree.file(at)?))
+            }
+            (NodeKind::Dir, true) => {
+                self.processor.take(at, Difference::DirDeleted(&tree.dir(at)?))
+            }
+            (NodeKind::Dir, false) => {
+                self.processor.take(at, Difference::DirAdded(None, &tree.dir(at)?))
+            }
         }
     }
 }

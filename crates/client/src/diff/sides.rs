@@ -274,82 +274,56 @@ pub struct CopySource {
     pub props: PropList,
 }
 
-/// Takes comparisons. Paths are below what is compared, empty for that itself; a directory comes
-/// after what is below it.
-#[allow(clippy::missing_errors_doc, reason = "all: what the taker meets")]
-pub trait Processor {
-    /// A file that only the right side has.
-    fn file_added(
-        &mut self,
-        path: &RelPath,
-        source: Option<&CopySource>,
-        right: &FileSide,
-    ) -> SvnResult<()>;
+/// What differs at a path.
+#[derive(Clone, Copy)]
+pub enum Difference<'d> {
+    /// A file that only the right side has, and what it was copied from.
+    FileAdded(Option<&'d CopySource>, &'d FileSide),
     /// A file that only the left side has.
-    fn file_deleted(&mut self, path: &RelPath, left: &FileSide) -> SvnResult<()>;
+    FileDeleted(&'d FileSide),
     /// A file that both sides have, and `text` says whether its text differs.
-    fn file_changed(
-        &mut self,
-        path: &RelPath,
-        left: &FileSide,
-        right: &FileSide,
+    FileChanged {
+        /// The left side.
+        left: &'d FileSide,
+        /// The right side.
+        right: &'d FileSide,
+        /// Whether the text differs.
         text: bool,
-    ) -> SvnResult<()>;
-    /// A directory that only the right side has.
-    fn dir_added(
-        &mut self,
-        path: &RelPath,
-        source: Option<&CopySource>,
-        right: &DirSide,
-    ) -> SvnResult<()>;
+    },
+    /// A directory that only the right side has, and what it was copied from.
+    DirAdded(Option<&'d CopySource>, &'d DirSide),
     /// A directory that only the left side has.
-    fn dir_deleted(&mut self, path: &RelPath, left: &DirSide) -> SvnResult<()>;
-    /// A directory whose properties differ.
-    fn dir_changed(&mut self, path: &RelPath, left: &DirSide, right: &DirSide) -> SvnResult<()>;
+    DirDeleted(&'d DirSide),
+    /// A directory whose properties differ: left and right.
+    DirChanged(&'d DirSide, &'d DirSide),
+}
+
+/// Takes comparisons.
+pub trait Processor {
+    /// Takes what differs at a path, which is below what is compared, and empty for that itself; a directory comes
+    /// after what is below it.
+    ///
+    /// # Errors
+    /// What the taker meets.
+    fn take(&mut self, path: &RelPath, what: Difference<'_>) -> SvnResult<()>;
 }
 
 /// Passes everything to another processor with its sides swapped.
 pub struct ReverseProcessor<'a>(pub &'a mut dyn Processor);
 
 impl Processor for ReverseProcessor<'_> {
-    fn file_added(
-        &mut self,
-        path: &RelPath,
-        _: Option<&CopySource>,
-        right: &FileSide,
-    ) -> SvnResult<()> {
-        self.0.file_deleted(path, right)
-    }
-
-    fn file_deleted(&mut self, path: &RelPath, left: &FileSide) -> SvnResult<()> {
-        self.0.file_added(path, None, left)
-    }
-
-    fn file_changed(
-        &mut self,
-        path: &RelPath,
-        left: &FileSide,
-        right: &FileSide,
-        text: bool,
-    ) -> SvnResult<()> {
-        self.0.file_changed(path, right, left, text)
-    }
-
-    fn dir_added(
-        &mut self,
-        path: &RelPath,
-        _: Option<&CopySource>,
-        right: &DirSide,
-    ) -> SvnResult<()> {
-        self.0.dir_deleted(path, right)
-    }
-
-    fn dir_deleted(&mut self, path: &RelPath, left: &DirSide) -> SvnResult<()> {
-        self.0.dir_added(path, None, left)
-    }
-
-    fn dir_changed(&mut self, path: &RelPath, left: &DirSide, right: &DirSide) -> SvnResult<()> {
-        self.0.dir_changed(path, right, left)
+    fn take(&mut self, path: &RelPath, what: Difference<'_>) -> SvnResult<()> {
+        let what = match what {
+            Difference::FileAdded(_, right) => Difference::FileDeleted(right),
+            Difference::FileDeleted(left) => Difference::FileAdded(None, left),
+            Difference::FileChanged { left, right, text } => {
+                Difference::FileChanged { left: right, right: left, text }
+            }
+            Difference::DirAdded(_, right) => Difference::DirDeleted(right),
+            Difference::DirDeleted(left) => Difference::DirAdded(None, left),
+            Difference::DirChanged(left, right) => Difference::DirChanged(right, left),
+        };
+        self.0.take(path, what)
     }
 }
 
@@ -361,51 +335,9 @@ pub struct Below<'a> {
     pub inner: &'a mut dyn Processor,
 }
 
-impl Below<'_> {
-    fn at<'p>(&self, path: &'p RelPath) -> Option<&'p RelPath> {
-        path.below(&self.root)
-    }
-}
-
 impl Processor for Below<'_> {
-    fn file_added(
-        &mut self,
-        path: &RelPath,
-        source: Option<&CopySource>,
-        right: &FileSide,
-    ) -> SvnResult<()> {
-        self.at(path).map_or(Ok(()), |path| self.inner.file_added(path, source, right))
-    }
-
-    fn file_deleted(&mut self, path: &RelPath, left: &FileSide) -> SvnResult<()> {
-        self.at(path).map_or(Ok(()), |path| self.inner.file_deleted(path, left))
-    }
-
-    fn file_changed(
-        &mut self,
-        path: &RelPath,
-        left: &FileSide,
-        right: &FileSide,
-        text: bool,
-    ) -> SvnResult<()> {
-        self.at(path).map_or(Ok(()), |path| self.inner.file_changed(path, left, right, text))
-    }
-
-    fn dir_added(
-        &mut self,
-        path: &RelPath,
-        source: Option<&CopySource>,
-        right: &DirSide,
-    ) -> SvnResult<()> {
-        self.at(path).map_or(Ok(()), |path| self.inner.dir_added(path, source, right))
-    }
-
-    fn dir_deleted(&mut self, path: &RelPath, left: &DirSide) -> SvnResult<()> {
-        self.at(path).map_or(Ok(()), |path| self.inner.dir_deleted(path, left))
-    }
-
-    fn dir_changed(&mut self, path: &RelPath, left: &DirSide, right: &DirSide) -> SvnResult<()> {
-        self.at(path).map_or(Ok(()), |path| self.inner.dir_changed(path, left, right))
+    fn take(&mut self, path: &RelPath, what: Difference<'_>) -> SvnResult<()> {
+        path.below(&self.root).map_or(Ok(()), |path| self.inner.take(path, what))
     }
 }
 

@@ -16,7 +16,7 @@ use sapwood_wc::conflict::PropChange;
 
 use super::left::{LeftFile, fetch, fetch_all};
 use super::regular::{is_regular, patched, regular};
-use super::sides::{DirSide, FileSide, Keeper, Processor, Text};
+use super::sides::{Difference, DirSide, FileSide, Keeper, Processor, Text};
 
 /// The most steps that wait.
 const STEPS: usize = 1024;
@@ -173,12 +173,14 @@ impl<'a> Steps<'a> {
             Step::File { path, step, changes } => {
                 self.send_file((&path, step, &changes), left, target)
             }
-            Step::DirDeleted { path, props } => {
-                self.processor.dir_deleted(&path, &DirSide { revision: Some(self.revision), props })
-            }
+            Step::DirDeleted { path, props } => self.processor.take(
+                &path,
+                Difference::DirDeleted(&DirSide { revision: Some(self.revision), props }),
+            ),
             Step::Dir { path, added: true, changes } => {
                 let props = patched(&PropList::new(), &changes);
-                self.processor.dir_added(&path, None, &DirSide { revision: target, props })
+                self.processor
+                    .take(&path, Difference::DirAdded(None, &DirSide { revision: target, props }))
             }
             Step::Dir { path, added: false, changes } => {
                 let found = self.session.get_dir(&path, Some(self.revision), None, true)?;
@@ -188,7 +190,7 @@ impl<'a> Steps<'a> {
                 if left.props == right.props {
                     return Ok(());
                 }
-                self.processor.dir_changed(&path, &left, &right)
+                self.processor.take(&path, Difference::DirChanged(&left, &right))
             }
         }
     }
@@ -204,10 +206,12 @@ impl<'a> Steps<'a> {
         let right = |text| FileSide { revision: target, text, props: right_props };
         let LeftFile { text, props } = left;
         match step {
-            FileStep::Added(text) => self.processor.file_added(path, None, &right(text)),
+            FileStep::Added(text) => {
+                self.processor.take(path, Difference::FileAdded(None, &right(text)))
+            }
             FileStep::Deleted => {
                 let left = FileSide { revision: Some(self.revision), text, props };
-                self.processor.file_deleted(path, &left)
+                self.processor.take(path, Difference::FileDeleted(&left))
             }
             FileStep::Changed { text: changed, delta } => {
                 let new = delta.map_or(Ok(Text::Empty), |delta| delta.apply(&text))?;
@@ -216,7 +220,10 @@ impl<'a> Steps<'a> {
                 if !changed && left.props == right.props {
                     return Ok(());
                 }
-                self.processor.file_changed(path, &left, &right, changed)
+                self.processor.take(
+                    path,
+                    Difference::FileChanged { left: &left, right: &right, text: changed },
+                )
             }
         }
     }

@@ -3,7 +3,7 @@
 use sapwood_core::paths::RelPath;
 use sapwood_core::{NodeKind, SvnResult};
 
-use super::sides::{CopySource, DirSide, FileSide, Processor};
+use super::sides::{Difference, Processor};
 
 /// What happened to a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,53 +37,19 @@ pub type Receiver<'a> = dyn FnMut(&Summary<'_>) -> SvnResult<()> + 'a;
 /// Makes summaries of comparisons.
 pub struct Summarizer<'a>(pub &'a mut Receiver<'a>);
 
-impl Summarizer<'_> {
-    fn send(
-        &mut self,
-        path: &RelPath,
-        kind: Kind,
-        props: bool,
-        node_kind: NodeKind,
-    ) -> SvnResult<()> {
-        (self.0)(&Summary { path, kind, props, node_kind })
-    }
-}
-
 impl Processor for Summarizer<'_> {
-    fn file_added(
-        &mut self,
-        path: &RelPath,
-        _: Option<&CopySource>,
-        _: &FileSide,
-    ) -> SvnResult<()> {
-        self.send(path, Kind::Added, false, NodeKind::File)
-    }
-
-    fn file_deleted(&mut self, path: &RelPath, _: &FileSide) -> SvnResult<()> {
-        self.send(path, Kind::Deleted, false, NodeKind::File)
-    }
-
-    fn file_changed(
-        &mut self,
-        path: &RelPath,
-        left: &FileSide,
-        right: &FileSide,
-        text: bool,
-    ) -> SvnResult<()> {
-        let props = left.props != right.props;
-        let kind = if text { Kind::Modified } else { Kind::Normal };
-        self.send(path, kind, props, NodeKind::File)
-    }
-
-    fn dir_added(&mut self, path: &RelPath, _: Option<&CopySource>, _: &DirSide) -> SvnResult<()> {
-        self.send(path, Kind::Added, false, NodeKind::Dir)
-    }
-
-    fn dir_deleted(&mut self, path: &RelPath, _: &DirSide) -> SvnResult<()> {
-        self.send(path, Kind::Deleted, false, NodeKind::Dir)
-    }
-
-    fn dir_changed(&mut self, path: &RelPath, _: &DirSide, _: &DirSide) -> SvnResult<()> {
-        self.send(path, Kind::Normal, true, NodeKind::Dir)
+    fn take(&mut self, path: &RelPath, what: Difference<'_>) -> SvnResult<()> {
+        let (kind, props, node_kind) = match what {
+            Difference::FileAdded(..) => (Kind::Added, false, NodeKind::File),
+            Difference::FileDeleted(_) => (Kind::Deleted, false, NodeKind::File),
+            Difference::FileChanged { left, right, text } => {
+                let kind = if text { Kind::Modified } else { Kind::Normal };
+                (kind, left.props != right.props, NodeKind::File)
+            }
+            Difference::DirAdded(..) => (Kind::Added, false, NodeKind::Dir),
+            Difference::DirDeleted(_) => (Kind::Deleted, false, NodeKind::Dir),
+            Difference::DirChanged(..) => (Kind::Normal, true, NodeKind::Dir),
+        };
+        (self.0)(&Summary { path, kind, props, node_kind })
     }
 }

@@ -13,7 +13,7 @@ use sapwood_diff::{
 };
 
 use super::git::{self, Operation};
-use super::sides::{CopySource, DirSide, FileSide, Processor, Text};
+use super::sides::{CopySource, Difference, DirSide, FileSide, Processor, Text};
 
 /// The longest text that is compared in memory.
 const IN_MEMORY: u64 = 4 << 20;
@@ -348,6 +348,24 @@ fn common_length(first: &str, second: &str) -> usize {
 }
 
 impl Processor for Writer<'_> {
+    fn take(&mut self, path: &RelPath, what: Difference<'_>) -> SvnResult<()> {
+        match what {
+            Difference::FileAdded(source, right) => self.file_added(path, source, right),
+            Difference::FileDeleted(left) => self.file_deleted(path, left),
+            Difference::FileChanged { left, right, text } => {
+                self.file_changed(path, [left, right], text)
+            }
+            Difference::DirAdded(source, right) => self.dir_added(path, source, right),
+            Difference::DirDeleted(left) => self.dir_deleted(path, left),
+            Difference::DirChanged(left, right) => {
+                let of = [left.revision.into(), right.revision.into()];
+                self.props(path, [&left.props, &right.props], of, true)
+            }
+        }
+    }
+}
+
+impl Writer<'_> {
     fn file_added(
         &mut self,
         path: &RelPath,
@@ -402,8 +420,7 @@ impl Processor for Writer<'_> {
     fn file_changed(
         &mut self,
         path: &RelPath,
-        left: &FileSide,
-        right: &FileSide,
+        [left, right]: [&FileSide; 2],
         text: bool,
     ) -> SvnResult<()> {
         let of = [left.revision.into(), right.revision.into()];
@@ -446,10 +463,5 @@ impl Processor for Writer<'_> {
         }
         let of = [left.revision.into(), Of::Nonexistent];
         self.props(path, [&left.props, &PropList::new()], of, true)
-    }
-
-    fn dir_changed(&mut self, path: &RelPath, left: &DirSide, right: &DirSide) -> SvnResult<()> {
-        let of = [left.revision.into(), right.revision.into()];
-        self.props(path, [&left.props, &right.props], of, true)
     }
 }

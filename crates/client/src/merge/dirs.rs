@@ -1,233 +1,19 @@
-//! Directories: what is decided when they are opened, and what closing them does. A change that has begun
+//! Directories: what closing them does, and what of it files share. A change that has begun
 //! is not stopped halfway.
 
 use sapwood_core::notify::{Action as NotifyAction, State};
 use sapwood_core::paths::RelPath;
 use sapwood_core::props::names;
-use sapwood_core::{CancelToken, Depth, ErrorCode, NodeKind, PropList, SvnResult};
+use sapwood_core::{CancelToken, ErrorCode, NodeKind, PropList, SvnResult};
 use sapwood_wc::conflict::{Action, PropChange, PropState, Reason};
 use sapwood_wc::merge::PropsMerge;
-use sapwood_wc::root::disk_kind;
 use sapwood_wc::status::{Options as StatusOptions, State as Letter};
 
-use super::apply::{Apply, OpenDecision, RecordedConflict, Sides, Verdict};
+use super::apply::Apply;
 use super::conflicts::Victim;
 use super::props::{is_regular, props_state, same_props};
 
 impl Apply<'_, '_> {
-    /// A directory is opened.
-    pub(super) fn open_dir(
-        &mut self,
-        below: &RelPath,
-        parent: Option<u64>,
-        sides: Sides,
-    ) -> SvnResult<OpenDecision> {
-        let id = self.begin(below, parent, NodeKind::Dir, sides)?;
-        let opened = OpenDecision { id, skip: false, skip_children: false };
-        if self.node(id)?.shadowed {
-            return Ok(opened);
-        }
-        if sides.left { self.open_known_dir(opened, sides) } else { self.open_new_dir(opened) }
-    }
-
-    /// One that should be there.
-    fn open_known_dir(
-        &mut self,
-        mut opened: OpenDecision,
-        sides: Sides,
-    ) -> SvnResult<OpenDecision> {
-        let id = opened.id;
-        let (relpath, parent) = (self.node(id)?.relpath.clone(), self.node(id)?.parent);
-        let found = self.obstruction(&relpath)?;
-        let node = self.node_mut(id)?;
-        if !sides.right {
-            node.action = Action::Delete;
-        }
-        node.local_kind = found.kind;
-        if found.state != State::Inapplicable {
-            node.shadowed = true;
-            if found.state == State::Obstructed && found.working_copy {
-                node.verdict = Verdict::SkipWorkingCopy;
-                return Ok(opened);
-            }
-            node.verdict = Verdict::Skip;
-            node.skip_state = found.state;
-            if !sides.right {
-                (opened.skip, opened.skip_children) = (true, true);
-                self.mark_edited(id)?;
-            }
-            return Ok(opened);
-        }
-        if found.deleted {
-            node.local_kind = None;
-        }
-        let verdict = match node.local_kind {
-            None => {
-                node.shadowed = true;
-                let shallow = found.parent_depth.is_some_and(|depth| depth < Depth::Immediates);
-                if parent.is_some() && (found.excluded || shallow) {
-                    node.verdict = Verdict::Skip;
-                    node.skip_state = State::Missing;
-                    return Ok(opened);
-                }
-                let reason = if found.deleted { Reason::Deleted } else { Reason::Missing };
-                Some(Verdict::Conflict(reason))
-            }
-            Some(NodeKind::Dir) => None,
-            Some(_) => Some(self.in_the_way(&relpath)?),
-        };
-        if let Some(verdict) = verdict {
-            let node = self.node_mut(id)?;
-            node.shadowed = true;
-            node.verdict = verdict;
-            (opened.skip, opened.skip_children) = (true, true);
-            self.mark_edited(id)?;
-            return Ok(opened);
-        }
-        if !sides.right {
-            self.open_deletion(&mut opened)?;
-        }
-        Ok(opened)
-    }
-
-    /// One that is to be deleted: unless it goes anyhow, what is below it is compared first.
-    fn open_deletion(&mut self, opened: &mut OpenDecision) -> SvnResult<()> {
-        let id = opened.id;
-        self.mark_edited(id)?;
-        if self.node(id)?.shadowed {
-            opened.skip_children = true;
-            return Ok(());
-        }
-        let check = self.check_of_parent(id)?;
-        self.node_mut(id)?.deletion = check;
-        match check {
-            Some(check) if self.check_mut(check)?.differs => {
-                (opened.skip, opened.skip_children) = (true, true);
-            }
-            _ if self.merge.options.force_delete => opened.skip_children = true,
-            Some(_) => {}
-            None => {
-                let check = self.start_check(id);
-                self.node_mut(id)?.deletion = Some(check);
-            }
-        }
-        Ok(())
-    }
-
-    /// Whether a node that comes replaces one that the merge deleted; a conflict about that one.
-    pub(super) fn replaced(&mut self, id: u64) -> SvnResult<Option<RecordedConflict>> {
-        let node = self.node_mut(id)?;
-        node.added = true;
-        node.action = Action::Add;
-        let (relpath, parent) = (node.relpath.clone(), node.parent);
-        let Some(parent) = parent else { return Ok(None) };
-        let above = self.node_mut(parent)?;
-        let replaces = above.pending.remove(&relpath).is_some();
-        let recorded = above.recorded.get(&relpath).cloned();
-        let node = self.node_mut(id)?;
-        node.replaces = replaces;
-        if replaces || recorded.is_some() {
-            node.action = Action::Replace;
-        }
-        if let Some(recorded) = &recorded {
-            node.verdict = Verdict::Conflict(recorded.reason);
-        }
-        Ok(recorded)
-    }
-
-    /// Says of a conflict that what came is a replacement.
-    pub(super) fn conflict_again(
-        &mut self,
-        id: u64,
-        old: &RecordedConflict,
-        left: Option<NodeKind>,
-    ) -> SvnResult<()> {
-        let node = self.node(id)?;
-        let (relpath, parent) = (node.relpath.clone(), node.parent);
-        let victim = Victim {
-            relpath: &relpath,
-            local: old.local,
-            left,
-            right: Some(node.kind),
-            action: Action::Replace,
-            reason: old.reason,
-        };
-        self.conflict(&victim, parent, Some(old), false)
-    }
-
-    /// One that comes.
-    fn open_new_dir(&mut self, mut opened: OpenDecision) -> SvnResult<OpenDecision> {
-        let id = opened.id;
-        let old = self.replaced(id)?;
-        if let Some(old) = &old
-            && !matches!(old.reason, Reason::Deleted | Reason::MovedAway)
-        {
-            (opened.skip, opened.skip_children) = (true, true);
-            self.conflict_again(id, old, old.left.as_ref().and_then(|l| l.kind))?;
-            return Ok(opened);
-        }
-        let relpath = self.node(id)?.relpath.clone();
-        let dry_run = self.merge.options.dry_run;
-        let foretold = dry_run && (self.parent_is_added(id)? || self.node(id)?.replaces);
-        let mut taken_over = false;
-        if !foretold {
-            let found = self.obstruction(&relpath)?;
-            self.node_mut(id)?.local_kind = found.kind;
-            let free = found.deleted || found.kind.is_none();
-            taken_over = found.state == State::Obstructed
-                && free
-                && disk_kind(&self.merge.wc().abspath(&relpath))?.is_some_and(|k| k.is_dir());
-            if found.state != State::Inapplicable && !taken_over {
-                let node = self.node_mut(id)?;
-                node.shadowed = true;
-                node.verdict = Verdict::Skip;
-                node.skip_state = found.state;
-            } else if !free {
-                let verdict = self.in_the_way(&relpath)?;
-                let node = self.node_mut(id)?;
-                node.shadowed = true;
-                node.verdict = verdict;
-            }
-        }
-        self.mark_edited(id)?;
-        if self.node(id)?.shadowed {
-            return Ok(opened);
-        }
-        if self.merge.options.record_only {
-            (opened.skip, opened.skip_children) = (true, true);
-            return Ok(opened);
-        }
-        if !dry_run {
-            self.make_dir(id, taken_over, old.as_ref())?;
-        }
-        let replaces = self.node(id)?.replaces;
-        self.merge.record_add(&relpath, NodeKind::Dir, replaces);
-        Ok(opened)
-    }
-
-    /// Makes the directory, for what comes into it. Its properties come at its end.
-    fn make_dir(&mut self, id: u64, there: bool, old: Option<&RecordedConflict>) -> SvnResult<()> {
-        let relpath = self.node(id)?.relpath.clone();
-        let merge = &*self.merge;
-        let wc = merge.wc().clone();
-        if !there {
-            wc.make_dir(&relpath)?;
-        }
-        if old.is_some() {
-            wc.remove_tree_conflict(&relpath)?;
-        }
-        if merge.same_repos {
-            let origin = merge.origin_of(&relpath, self.right_revision)?;
-            wc.add_repos_dir(&relpath, &origin)?;
-        } else {
-            wc.add_one(&relpath, &PropList::new(), &|_| {})?;
-        }
-        match old {
-            Some(old) => self.conflict_again(id, old, None),
-            None => Ok(()),
-        }
-    }
-
     /// The properties of a directory that both sides have differ.
     pub(super) fn dir_changed(
         &mut self,
@@ -245,18 +31,8 @@ impl Apply<'_, '_> {
         if changes.is_empty() {
             return Ok(());
         }
-        let kind = Some(NodeKind::Dir);
+        let state = self.merge_props(&relpath, NodeKind::Dir, left, &changes)?;
         let merge = &mut *self.merge;
-        let state = merge.wc().merge_node_props(
-            &PropsMerge {
-                relpath: &relpath,
-                locations: Some(merge.locations(&relpath, None, kind, kind)),
-                left,
-                changes: &changes,
-                dry_run: merge.options.dry_run,
-            },
-            merge.ctx.cancel(),
-        )?;
         if state == PropState::Conflicted {
             merge.conflicted.insert(relpath.clone());
         }
@@ -265,6 +41,39 @@ impl Apply<'_, '_> {
             merge.record_change(&relpath, NodeKind::File, State::Inapplicable, state);
         }
         Ok(())
+    }
+
+    /// Merges changes of the properties of a node that both sides have.
+    pub(super) fn merge_props(
+        &self,
+        relpath: &RelPath,
+        kind: NodeKind,
+        left: &PropList,
+        changes: &[PropChange],
+    ) -> SvnResult<PropState> {
+        let merge = &*self.merge;
+        let locations = Some(merge.locations(relpath, None, Some(kind), Some(kind)));
+        let dry_run = merge.options.dry_run;
+        let change = PropsMerge { relpath, locations, left, changes, dry_run };
+        Ok(merge.wc().merge_node_props(&change, merge.ctx.cancel())?)
+    }
+
+    /// Records that a node which goes was edited here.
+    pub(super) fn conflict_edited(
+        &mut self,
+        relpath: &RelPath,
+        parent: Option<u64>,
+        kind: NodeKind,
+    ) -> SvnResult<()> {
+        let victim = Victim {
+            relpath,
+            local: Some(kind),
+            left: Some(kind),
+            right: None,
+            action: Action::Delete,
+            reason: Reason::Edited,
+        };
+        self.conflict(&victim, parent, None, true)
     }
 
     /// All of a new directory has come.
@@ -351,16 +160,7 @@ impl Apply<'_, '_> {
             }
         }
         if !same {
-            let kind = Some(NodeKind::Dir);
-            let victim = Victim {
-                relpath: &relpath,
-                local: kind,
-                left: kind,
-                right: None,
-                action: Action::Delete,
-                reason: Reason::Edited,
-            };
-            return self.conflict(&victim, parent, None, true);
+            return self.conflict_edited(&relpath, parent, NodeKind::Dir);
         }
         if props.get(names::MERGEINFO).is_some() {
             self.merge.deleted_mergeinfo.insert(relpath.clone());

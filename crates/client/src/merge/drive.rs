@@ -4,7 +4,7 @@ use std::io::Write as _;
 use std::rc::Rc;
 
 use sapwood_core::paths::{RelPath, RelPathBuf};
-use sapwood_core::{Depth, Exact as _, PropList, Revnum, SvnError, SvnResult, path};
+use sapwood_core::{Depth, Exact as _, NodeKind, PropList, Revnum, SvnError, SvnResult, path};
 use sapwood_ra::{ReportKind, ReportRequest, Session};
 
 use super::apply::{Apply, Sides};
@@ -224,7 +224,7 @@ impl Merge<'_> {
         let as_change = self.options.ignore_ancestry || related;
         let mut apply = Apply::new(self, source.left_revision(), source.right_revision());
         if as_change {
-            let opened = apply.open_file(RelPath::ROOT, None, Sides::BOTH)?;
+            let opened = apply.open(RelPath::ROOT, None, NodeKind::File, Sides::BOTH)?;
             if opened.skip {
                 return Ok(());
             }
@@ -236,11 +236,11 @@ impl Merge<'_> {
             );
         }
         let above = apply.begin_above_file()?;
-        let opened = apply.open_file(RelPath::ROOT, Some(above), Sides::DELETED)?;
+        let opened = apply.open(RelPath::ROOT, Some(above), NodeKind::File, Sides::DELETED)?;
         if !opened.skip {
             apply.file_deleted(opened.id, &left_text, &left)?;
         }
-        let opened = apply.open_file(RelPath::ROOT, Some(above), Sides::ADDED)?;
+        let opened = apply.open(RelPath::ROOT, Some(above), NodeKind::File, Sides::ADDED)?;
         if !opened.skip {
             apply.file_added(opened.id, &right_text, &right)?;
         }

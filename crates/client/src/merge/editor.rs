@@ -170,7 +170,7 @@ impl<'m, 'a> RangeEditor<'m, 'a> {
                     let OpenNode { skip, skip_children, node, .. } = again;
                     OpenDecision { id: self.apply.open_again(parent, node), skip, skip_children }
                 }
-                _ => self.apply_open(below, parent, kind, sides)?,
+                _ => self.apply.open(below, parent, kind, sides)?,
             })
         };
         Ok(self.put(Open {
@@ -183,19 +183,6 @@ impl<'m, 'a> RangeEditor<'m, 'a> {
             changes: Vec::new(),
             texts: None,
         }))
-    }
-
-    fn apply_open(
-        &mut self,
-        below: &RelPath,
-        parent: Option<u64>,
-        kind: NodeKind,
-        sides: Sides,
-    ) -> SvnResult<OpenDecision> {
-        match kind {
-            NodeKind::Dir => self.apply.open_dir(below, parent, sides),
-            NodeKind::File => self.apply.open_file(below, parent, sides),
-        }
     }
 
     /// The left text of a file that is to be changed: the pristine one where it is the same, so that
@@ -240,7 +227,7 @@ impl<'m, 'a> RangeEditor<'m, 'a> {
     }
 
     fn deleted_file(&mut self, below: &RelPath, parent: u64) -> SvnResult<()> {
-        let opened = self.apply.open_file(below, Some(parent), Sides::DELETED)?;
+        let opened = self.apply.open(below, Some(parent), NodeKind::File, Sides::DELETED)?;
         if !opened.skip {
             let wanted =
                 !self.apply.merge.options.force_delete && !self.apply.node(opened.id)?.shadowed;
@@ -256,7 +243,7 @@ impl<'m, 'a> RangeEditor<'m, 'a> {
 
     /// A directory that only the left side has, with all that is in it.
     fn deleted_dir(&mut self, below: &RelPath, parent: u64) -> SvnResult<()> {
-        let opened = self.apply.open_dir(below, Some(parent), Sides::DELETED)?;
+        let opened = self.apply.open(below, Some(parent), NodeKind::Dir, Sides::DELETED)?;
         let mut props = PropList::new();
         if !(opened.skip && opened.skip_children) {
             let fields = DirentFields { kind: true, ..DirentFields::default() };

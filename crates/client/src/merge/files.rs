@@ -1,19 +1,16 @@
-//! Files: what is decided when they are opened, and what becomes of them. A change that has begun is not
+//! Files: what becomes of them. A change that has begun is not
 //! stopped halfway.
 
 use sapwood_core::notify::{Action as NotifyAction, State};
 use sapwood_core::paths::RelPath;
 use sapwood_core::props::names;
-use sapwood_core::{CancelToken, Depth, NodeKind, PropList, SvnError, SvnResult, path};
+use sapwood_core::{CancelToken, NodeKind, PropList, SvnError, SvnResult, path};
 use sapwood_diff::LargeText as _;
-use sapwood_wc::conflict::{
-    Action, PropChange, PropState, Reason, TextOutcome, preserved_extension,
-};
-use sapwood_wc::merge::{FileMerge, PropsMerge};
+use sapwood_wc::conflict::{PropChange, PropState, TextOutcome, preserved_extension};
+use sapwood_wc::merge::FileMerge;
 use sapwood_wc::translate::{Translation, same_as_pristine};
 
-use super::apply::{Apply, OpenDecision, Sides, Verdict};
-use super::conflicts::Victim;
+use super::apply::Apply;
 use super::props::{is_regular, props_state, same_props};
 use crate::diff::sides::{Text, TextFile};
 
@@ -30,105 +27,6 @@ pub(super) struct FileChange<'c> {
 }
 
 impl Apply<'_, '_> {
-    /// A file is opened.
-    pub(super) fn open_file(
-        &mut self,
-        below: &RelPath,
-        parent: Option<u64>,
-        sides: Sides,
-    ) -> SvnResult<OpenDecision> {
-        let id = self.begin(below, parent, NodeKind::File, sides)?;
-        let opened = OpenDecision { id, skip: false, skip_children: false };
-        if self.node(id)?.shadowed {
-            return Ok(opened);
-        }
-        if sides.left { self.open_known_file(opened, sides) } else { self.open_new_file(opened) }
-    }
-
-    fn open_known_file(
-        &mut self,
-        mut opened: OpenDecision,
-        sides: Sides,
-    ) -> SvnResult<OpenDecision> {
-        let id = opened.id;
-        let (relpath, parent) = (self.node(id)?.relpath.clone(), self.node(id)?.parent);
-        let found = self.obstruction(&relpath)?;
-        let node = self.node_mut(id)?;
-        if !sides.right {
-            node.action = Action::Delete;
-        }
-        node.local_kind = found.kind;
-        if found.state != State::Inapplicable {
-            node.shadowed = true;
-            node.verdict = Verdict::Skip;
-            node.skip_state = found.state;
-            return Ok(opened);
-        }
-        if found.deleted {
-            node.local_kind = None;
-        }
-        let verdict = match node.local_kind {
-            None => {
-                node.shadowed = true;
-                let shallow = found.parent_depth.is_some_and(|depth| depth < Depth::Files);
-                if parent.is_some() && (found.excluded || shallow) {
-                    node.verdict = Verdict::Skip;
-                    node.skip_state = State::Missing;
-                    return Ok(opened);
-                }
-                let reason = if found.deleted { Reason::Deleted } else { Reason::Missing };
-                Some(Verdict::Conflict(reason))
-            }
-            Some(NodeKind::File) => None,
-            Some(_) => Some(self.in_the_way(&relpath)?),
-        };
-        if let Some(verdict) = verdict {
-            let node = self.node_mut(id)?;
-            node.shadowed = true;
-            node.verdict = verdict;
-            opened.skip = true;
-            self.mark_edited(id)?;
-            return Ok(opened);
-        }
-        if !sides.right {
-            self.mark_edited(id)?;
-            if let Some(check) = self.check_of_parent(id)? {
-                opened.skip = self.check_mut(check)?.differs;
-            }
-        }
-        Ok(opened)
-    }
-
-    fn open_new_file(&mut self, mut opened: OpenDecision) -> SvnResult<OpenDecision> {
-        let id = opened.id;
-        let old = self.replaced(id)?;
-        let dry_run = self.merge.options.dry_run;
-        if let Some(old) = &old {
-            self.conflict_again(id, old, old.left.as_ref().and_then(|l| l.kind))?;
-            if !matches!(old.reason, Reason::Deleted | Reason::MovedAway) {
-                opened.skip = true;
-                return Ok(opened);
-            }
-        } else if !(dry_run && (self.parent_is_added(id)? || self.node(id)?.replaces)) {
-            let relpath = self.node(id)?.relpath.clone();
-            let found = self.obstruction(&relpath)?;
-            self.node_mut(id)?.local_kind = found.kind;
-            if found.state != State::Inapplicable {
-                let node = self.node_mut(id)?;
-                node.shadowed = true;
-                node.verdict = Verdict::Skip;
-                node.skip_state = found.state;
-            } else if found.kind.is_some() && !found.deleted {
-                let verdict = self.in_the_way(&relpath)?;
-                let node = self.node_mut(id)?;
-                node.shadowed = true;
-                node.verdict = verdict;
-            }
-        }
-        self.mark_edited(id)?;
-        Ok(opened)
-    }
-
     /// A file that both sides have.
     pub(super) fn file_changed(&mut self, id: u64, changed: &FileChange<'_>) -> SvnResult<()> {
         self.mark_edited(id)?;
@@ -145,18 +43,7 @@ impl Apply<'_, '_> {
             },
             None if changes.is_empty() => return Ok(()),
             None => {
-                let kind = Some(NodeKind::File);
-                let merge = &*self.merge;
-                let props = merge.wc().merge_node_props(
-                    &PropsMerge {
-                        relpath: &relpath,
-                        locations: Some(merge.locations(&relpath, None, kind, kind)),
-                        left: changed.left,
-                        changes: &changes,
-                        dry_run: merge.options.dry_run,
-                    },
-                    merge.ctx.cancel(),
-                )?;
+                let props = self.merge_props(&relpath, NodeKind::File, changed.left, &changes)?;
                 (State::Unchanged, props)
             }
         };
@@ -305,16 +192,7 @@ impl Apply<'_, '_> {
             return Ok(());
         }
         if !same {
-            let kind = Some(NodeKind::File);
-            let victim = Victim {
-                relpath: &relpath,
-                local: kind,
-                left: kind,
-                right: None,
-                action: Action::Delete,
-                reason: Reason::Edited,
-            };
-            return self.conflict(&victim, parent, None, true);
+            return self.conflict_edited(&relpath, parent, NodeKind::File);
         }
         let merge = &mut *self.merge;
         if !merge.options.dry_run {

@@ -42,6 +42,7 @@ mod entry;
 mod files;
 mod left_props;
 mod normalize;
+mod opening;
 pub mod paths;
 mod props;
 mod rebased_edit;

@@ -30,8 +30,7 @@ pub(super) fn forward(list: &RangeList, reverse: bool) -> RangeList {
 pub(super) fn own_history(
     session: &dyn Session,
     node: &Node,
-    youngest: u64,
-    oldest: u64,
+    (youngest, oldest): (u64, u64),
 ) -> SvnResult<Mergeinfo> {
     let Some(place) = RepoLocation::origin(node)?.filter(|place| place.revision > oldest) else {
         return Ok(Mergeinfo::new());
@@ -215,26 +214,19 @@ impl Merge<'_> {
                 continue;
             }
             let relpath = entry.relpath.clone();
-            let inherits = above.is_some() && !entry.switched;
-            let known = entry.before.clone();
+            let above = above.filter(|_| !entry.switched);
             // Absent nodes are none of the working copy's.
             let node = if entry.absent { None } else { self.node(&relpath).ok() };
-            let mut implicit = None;
-            let (mut before, mut inherited) = (known, None);
-            if at == 0
-                && let Some(node) = &node
-            {
-                implicit = Some(own_history(session.as_ref(), node, youngest, oldest)?);
-            }
+            let history = (youngest, oldest);
+            let mut implicit = match &node {
+                Some(node) if at == 0 => Some(own_history(session.as_ref(), node, history)?),
+                _ => None,
+            };
             if all {
                 if at > 0 {
-                    implicit = self.implicit_of(
-                        session.as_ref(),
-                        node.as_ref(),
-                        above.filter(|_| inherits),
-                        &relpath,
-                        (youngest, oldest),
-                    )?;
+                    let node = node.as_ref();
+                    implicit =
+                        self.implicit_of(session.as_ref(), node, above, &relpath, history)?;
                 }
                 self.set_remaining(at, Some(source.ranges()), implicit);
                 continue;
@@ -243,45 +235,52 @@ impl Merge<'_> {
                 Some(node) => node,
                 None => self.node(&relpath)?,
             };
-            if before.is_none() {
-                let found = find_anywhere(&node, session.as_ref(), Inherit::Inherited, false)?;
-                inherited = Some(found.inherited);
-                before = found.mergeinfo;
-            }
-            let below = self.below_target(&relpath);
-            let child = MergeSource {
-                left: source.left.below(below),
-                right: source.right.below(below),
-                ancestral: source.ancestral,
+            let mut find_implicit = |merge: &Self| -> SvnResult<Mergeinfo> {
+                if let Some(found) = &implicit {
+                    return Ok(found.clone());
+                }
+                let node = Some(&node);
+                let found = merge.implicit_of(session.as_ref(), node, above, &relpath, history)?;
+                Ok(implicit.insert(found.unwrap_or_default()).clone())
             };
-            let gap = self.gap;
-            let calculation = Calculation { session: session.as_ref(), source: &child, gap };
-            let mut remaining =
-                calculation.remaining(&node, before.as_ref(), &mut || match &implicit {
-                    Some(found) => Ok(found.clone()),
-                    None => {
-                        let found = self
-                            .implicit_of(
-                                session.as_ref(),
-                                Some(&node),
-                                above.filter(|_| inherits),
-                                &relpath,
-                                (youngest, oldest),
-                            )?
-                            .unwrap_or_default();
-                        Ok(implicit.insert(found).clone())
-                    }
-                })?;
-            if let Some(gap) = gap.filter(|_| !remaining.is_empty()) {
-                remaining = fitted(&remaining, gap, source.is_reverse());
-            }
-            if let Some(entry) = self.paths.get_mut(at) {
-                entry.before = before;
-                entry.inherited = inherited.unwrap_or(entry.inherited);
-            }
-            self.set_remaining(at, Some(remaining), implicit);
+            let left =
+                self.remaining_of(at, &node, (session.as_ref(), source), &mut find_implicit)?;
+            self.set_remaining(at, Some(left), implicit);
         }
         Ok(())
+    }
+
+    /// What is left for a node of [`Merge::paths`], whose mergeinfo is noted there. Its own history is asked for only where
+    /// that counts.
+    fn remaining_of(
+        &mut self,
+        at: usize,
+        node: &Node,
+        (session, source): (&dyn Session, &MergeSource),
+        implicit: &mut dyn FnMut(&Self) -> SvnResult<Mergeinfo>,
+    ) -> SvnResult<RangeList> {
+        let Some(entry) = self.paths.get(at) else { return Ok(RangeList::default()) };
+        let (mut before, mut inherited) = (entry.before.clone(), entry.inherited);
+        let below = self.below_target(&entry.relpath).to_owned();
+        if before.is_none() {
+            let found = find_anywhere(node, session, Inherit::Inherited, false)?;
+            (before, inherited) = (found.mergeinfo, found.inherited);
+        }
+        let child = MergeSource {
+            left: source.left.below(&below),
+            right: source.right.below(&below),
+            ancestral: source.ancestral,
+        };
+        let calculation = Calculation { session, source: &child, gap: self.gap };
+        let mut remaining =
+            calculation.remaining(node, before.as_ref(), &mut || implicit(&*self))?;
+        if let Some(gap) = self.gap.filter(|_| !remaining.is_empty()) {
+            remaining = fitted(&remaining, gap, source.is_reverse());
+        }
+        if let Some(entry) = self.paths.get_mut(at) {
+            (entry.before, entry.inherited) = (before, inherited);
+        }
+        Ok(remaining)
     }
 
     fn set_remaining(
@@ -306,7 +305,7 @@ impl Merge<'_> {
         node: Option<&Node>,
         above: Option<usize>,
         relpath: &RelPath,
-        (youngest, oldest): (u64, u64),
+        history: (u64, u64),
     ) -> SvnResult<Option<Mergeinfo>> {
         if let Some(above) = above.and_then(|above| self.paths.get(above)) {
             let below = path::skip_ancestor(&above.relpath, relpath).unwrap_or_default();
@@ -315,7 +314,7 @@ impl Merge<'_> {
             return Ok(Some(implicit.unwrap_or_default()));
         }
         let Some(node) = node else { return Ok(None) };
-        own_history(session, node, youngest, oldest).map(Some)
+        own_history(session, node, history).map(Some)
     }
 }
 

@@ -134,31 +134,9 @@ fn sources(
             Some(known) => known,
             None => *capable.insert(first.has_capability(Capability::Mergeinfo)?),
         };
-        let mut merge = Merge {
-            ctx,
-            target: run.target,
-            options: run.options.clone(),
-            same_repos: run.same_repos,
-            mergeinfo_capable,
-            reintegrate: run.reintegrate,
-            source: source.clone(),
-            gap: None,
-            paths: Vec::new(),
-            touched: std::mem::take(&mut touched),
-            conflicted: BTreeSet::new(),
-            new_mergeinfo: BTreeSet::new(),
-            deleted_mergeinfo: BTreeSet::new(),
-            left: first,
-            right: second,
-            lines: Lines::default(),
-            begun: None,
-            changed: std::mem::take(&mut changed),
-            stage: None,
-            reached: Checkpoint::default(),
-            undo: Undo::default(),
-            changes: None,
-            kind: SourceKind::Known,
-        };
+        let mut merge = new_merge(ctx, run, source, [first, second], mergeinfo_capable);
+        (merge.touched, merge.changed) =
+            (std::mem::take(&mut touched), std::mem::take(&mut changed));
         if let Some(inside) = stopped.as_mut().and_then(|stopped| stopped.inside.take()) {
             merge.take_up(inside)?;
         }
@@ -180,6 +158,41 @@ fn sources(
     }
     (done.touched, done.changed) = (touched.all(), changed);
     Ok(done)
+}
+
+/// A merge of one source, of which nothing is done yet.
+fn new_merge<'a>(
+    ctx: &'a Context,
+    run: &MergeRun<'a>,
+    source: &MergeSource,
+    [left, right]: [Rc<dyn Session>; 2],
+    mergeinfo_capable: bool,
+) -> Merge<'a> {
+    Merge {
+        ctx,
+        target: run.target,
+        options: run.options.clone(),
+        same_repos: run.same_repos,
+        mergeinfo_capable,
+        reintegrate: run.reintegrate,
+        source: source.clone(),
+        gap: None,
+        paths: Vec::new(),
+        touched: TouchedPaths::default(),
+        conflicted: BTreeSet::new(),
+        new_mergeinfo: BTreeSet::new(),
+        deleted_mergeinfo: BTreeSet::new(),
+        left,
+        right,
+        lines: Lines::default(),
+        begun: None,
+        changed: BTreeSet::new(),
+        stage: None,
+        reached: Checkpoint::default(),
+        undo: Undo::default(),
+        changes: None,
+        kind: SourceKind::Known,
+    }
 }
 
 impl Merge<'_> {

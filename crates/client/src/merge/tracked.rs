@@ -255,7 +255,7 @@ pub(super) fn file(
         )
     })?;
     let (one, other) = (source.left.revision, source.right.revision);
-    let implicit = own_history(session.as_ref(), &node, one.max(other), one.min(other))?;
+    let implicit = own_history(session.as_ref(), &node, (one.max(other), one.min(other)))?;
     let mut range = source.range();
     let mut remaining = source.ranges();
     let mut conflict = None;

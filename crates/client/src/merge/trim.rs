@@ -77,17 +77,7 @@ impl Merge<'_> {
         if below.is_empty() || gaps.is_empty() {
             return Ok(());
         }
-        let mut wanted = RangeList::default();
-        let mut common: Option<&RelPath> = None;
-        for entry in below.iter().filter(|entry| entry.has_remaining()) {
-            common = Some(match common {
-                Some(common) => common.common_ancestor(&entry.relpath),
-                None => &entry.relpath,
-            });
-            if let Some(remaining) = &entry.remaining {
-                wanted.merge(remaining);
-            }
-        }
+        let (wanted, common) = wanted_below(below);
         gaps = RangeList::intersect(&gaps, &wanted, false);
         let (Some((oldest, youngest)), Some(common)) = (gaps.bounds(), common) else {
             return Ok(());
@@ -206,6 +196,22 @@ impl Merge<'_> {
         }
         Ok(())
     }
+}
+
+/// The revisions that any of these nodes still has to get, and the path that all of them are below.
+fn wanted_below(nodes: &[MergePath]) -> (RangeList, Option<&RelPath>) {
+    let mut wanted = RangeList::default();
+    let mut common: Option<&RelPath> = None;
+    for entry in nodes.iter().filter(|entry| entry.has_remaining()) {
+        common = Some(match common {
+            Some(common) => common.common_ancestor(&entry.relpath),
+            None => &entry.relpath,
+        });
+        if let Some(remaining) = &entry.remaining {
+            wanted.merge(remaining);
+        }
+    }
+    (wanted, common)
 }
 
 /// The ranges of a node, as far as its source exists, else those of its parent; `None` when they

@@ -370,6 +370,37 @@ mod tests {
     }
 
     #[test]
+    fn the_common_ancestor_of_two_branches_takes_two_questions() {
+        use sapwood_ra::session::SessionInfo as _;
+
+        let session = crate::testing::Script::default()
+            .revision(&["A /trunk"])
+            .revision(&["A /one /trunk@1"])
+            .revision(&["M /trunk"])
+            .revision(&["A /two /trunk@3"])
+            .open();
+        let at = |path: &str, revision| RepoLocation {
+            root: session.root_url(),
+            uuid: session.uuid(),
+            relpath: RelPathBuf::canonicalize(path),
+            revision,
+        };
+        let met = common_ancestor(session.as_ref(), &at("one", 4), &at("two", 4)).unwrap().unwrap();
+        assert_eq!((met.relpath.as_str(), met.revision), ("trunk", 1));
+        // The session goes to each of them, and back.
+        assert_eq!(session.take_questions(), [("location_segments", 2), ("reparent", 4)]);
+        let lines = Lines::default();
+        for (youngest, oldest) in [(4, 0), (4, 2), (2, 1)] {
+            lines.segments(session.as_ref(), &at("two", 4), youngest, oldest).unwrap();
+        }
+        assert_eq!(session.take_questions(), [("location_segments", 1), ("reparent", 2)]);
+        let there = location(session.as_ref(), &at("two", 4), 2).unwrap();
+        assert_eq!((there.relpath.as_str(), there.revision), ("trunk", 2));
+        let error = location(session.as_ref(), &at("two", 4), 0).unwrap_err();
+        assert_eq!(error.code(), ErrorCode::CLIENT_UNRELATED_RESOURCES);
+    }
+
+    #[test]
     fn roots_meet_in_revision_0_at_least() {
         let (a, b) = (
             history(RelPath::trusted("a"), 3, b"/a:3", false),

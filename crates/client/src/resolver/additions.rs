@@ -12,7 +12,7 @@ use sapwood_wc::view::Status;
 use super::act::{Texts, failure, kind_word, regular};
 use super::moves::before;
 use super::{Incoming, Resolution, TreeConflict};
-use crate::diff::{CopySource, DirSide, FileSide, Processor, ReverseProcessor, compare_below};
+use crate::diff::{Difference, DirSide, FileSide, Processor, ReverseProcessor, compare_below};
 
 impl TreeConflict<'_> {
     /// After an update, what came must be under what was added here.
@@ -345,12 +345,17 @@ impl AddedTree<'_, '_> {
 }
 
 impl Processor for AddedTree<'_, '_> {
-    fn file_added(
-        &mut self,
-        below: &RelPath,
-        _: Option<&CopySource>,
-        right: &FileSide,
-    ) -> SvnResult<()> {
+    fn take(&mut self, below: &RelPath, what: Difference<'_>) -> SvnResult<()> {
+        match what {
+            Difference::FileAdded(_, right) => self.file_added(below, right),
+            Difference::DirAdded(_, right) => self.dir_added(below, right),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl AddedTree<'_, '_> {
+    fn file_added(&mut self, below: &RelPath, right: &FileSide) -> SvnResult<()> {
         let conflict = self.conflict;
         let relpath = self.place(below);
         let (known, disk) = self.kinds(&relpath)?;
@@ -376,20 +381,7 @@ impl Processor for AddedTree<'_, '_> {
         Ok(())
     }
 
-    fn file_deleted(&mut self, _: &RelPath, _: &FileSide) -> SvnResult<()> {
-        Ok(())
-    }
-
-    fn file_changed(&mut self, _: &RelPath, _: &FileSide, _: &FileSide, _: bool) -> SvnResult<()> {
-        Ok(())
-    }
-
-    fn dir_added(
-        &mut self,
-        below: &RelPath,
-        _: Option<&CopySource>,
-        right: &DirSide,
-    ) -> SvnResult<()> {
+    fn dir_added(&mut self, below: &RelPath, right: &DirSide) -> SvnResult<()> {
         let conflict = self.conflict;
         if below.is_empty() {
             conflict.wc.remove_tree_conflict(&conflict.relpath)?;
@@ -405,13 +397,5 @@ impl Processor for AddedTree<'_, '_> {
         }
         self.make_parents(below)?;
         self.merge_props(&relpath, &right.props)
-    }
-
-    fn dir_deleted(&mut self, _: &RelPath, _: &DirSide) -> SvnResult<()> {
-        Ok(())
-    }
-
-    fn dir_changed(&mut self, _: &RelPath, _: &DirSide, _: &DirSide) -> SvnResult<()> {
-        Ok(())
     }
 }

@@ -21,7 +21,7 @@ use tempfile::NamedTempFile;
 use super::{Save, SaveResult, ShelveReceiver, check_free, delete, display_path};
 use crate::context::Context;
 use crate::diff::sides::Text;
-use crate::diff::{DirSide, FileSide, Processor};
+use crate::diff::{Difference, DirSide, FileSide, Processor};
 use crate::revert::revert;
 use crate::text_base::{TextNotices, with_text_bases};
 
@@ -303,13 +303,16 @@ pub(super) fn diff(
         let revision = node.meta.revision;
         if node.meta.node == State::Modified && !file && !summary {
             let left = DirSide { revision, props: props.base };
-            processor.dir_changed(path, &left, &DirSide { revision: None, props: props.work })?;
+            processor.take(
+                path,
+                Difference::DirChanged(&left, &DirSide { revision: None, props: props.work }),
+            )?;
             continue;
         }
         let left_text = stored.base(&node)?.map_or(Text::Empty, Text::File);
         let left = FileSide { revision, text: left_text, props: props.base };
         if goes {
-            processor.file_deleted(path, &left)?;
+            processor.take(path, Difference::FileDeleted(&left))?;
         }
         let changed = node.meta.node == State::Modified;
         if !comes && !changed {
@@ -318,10 +321,11 @@ pub(super) fn diff(
         let text = if file { right_text(&stored, &node, &props.work)? } else { Text::Empty };
         let right = FileSide { revision: None, text, props: props.work };
         if comes {
-            processor.file_added(path, None, &right)?;
+            processor.take(path, Difference::FileAdded(None, &right))?;
         } else {
             // The reference says of each changed node that its text is, too, where it lists them.
-            processor.file_changed(path, &left, &right, true)?;
+            processor
+                .take(path, Difference::FileChanged { left: &left, right: &right, text: true })?;
         }
     }
     Ok(())

@@ -200,42 +200,10 @@ macro_rules! txn {
     () => {
         super::common::hand_on! {
             plain:
-            fn name(&self) -> String;
-            fn base_revision(&self) -> Revnum;
-            fn props(&self) -> &PropList;
             failing:
-            fn check_locks_at(&self, path: &FsPath, below: bool) -> ();
-            fn kind(&self, path: &FsPath) -> Option<NodeKind>;
-            fn node_props(&self, path: &FsPath) -> PropList;
-            fn file_md5(&self, path: &FsPath) -> Md5;
-            fn node_revision(&self, path: &FsPath) -> Option<Revnum>;
             changing:
-            fn make_dir(&mut self, path: &FsPath) -> ();
-            fn make_file(&mut self, path: &FsPath) -> ();
-            fn delete(&mut self, path: &FsPath) -> ();
-            fn change_prop(&mut self, path: &FsPath, name: &str, value: Option<&[u8]>) -> ();
-            fn touch(&mut self, path: &FsPath, touch: Touch) -> ();
-            fn apply_delta(
-                &mut self,
-                path: &FsPath,
-                base: Option<Md5>,
-                delta: &mut dyn TextDelta,
-                expected: Option<Md5>
-            ) -> ();
             fn publish(&mut self) -> ();
             fn refresh(&mut self) -> ();
-        }
-
-        fn props_mut(&mut self) -> &mut PropList {
-            self.props_mut()
-        }
-
-        fn keep_date(&mut self, keep: bool) {
-            self.keep_date(keep);
-        }
-
-        fn set_access(&mut self, user: String, tokens: Vec<String>) {
-            self.set_access(user, tokens);
         }
 
         fn suspend(self) -> Result<String> {

@@ -7,7 +7,8 @@ use sapwood_core::paths::{FsPathBuf, SharedFsPath};
 use sapwood_core::{
     CancelToken, Depth, FsPath, Lock, Md5, NodeKind, PropList, Revnum, Sha1, SvnError, SvnResult,
 };
-use sapwood_delta::{TextDelta, Version};
+use sapwood_delta::Version;
+use sapwood_fs_common::TxnEdit as _;
 use sapwood_fs_common::history::{History, Nodes};
 use sapwood_fsfs::read_ahead as hints;
 use sapwood_fsfs::txn as fsfs;
@@ -29,7 +30,6 @@ use sapwood_fsfs::pack::{PackNotice, PackOptions};
 use sapwood_fsfs::read_ahead::{LogNeeds, NodesWanted};
 use sapwood_fsfs::txn::{DeltaAhead, KnownText, NewRevision, WriteOptions};
 use sapwood_fsfs::upgrade::UpgradeNotice;
-use sapwood_txn_rules::Touch;
 
 type Fs = sapwood_fsfs::Filesystem;
 
@@ -284,7 +284,7 @@ impl Txn for fsfs::Txn {
         Ok(self.copy(from, from_path, path, history)?)
     }
 
-    fn set_text(
+    fn set_text_of(
         &mut self,
         path: &FsPath,
         text: &mut dyn std::io::Read,

@@ -7,7 +7,7 @@ use sapwood_core::paths::{FsPathBuf, SharedFsPath};
 use sapwood_core::{
     CancelToken, Depth, FsPath, Lock, Md5, NodeKind, PropList, Revnum, Sha1, SvnError,
 };
-use sapwood_delta::TextDelta;
+use sapwood_fs_common::TxnEdit as _;
 use sapwood_fs_common::history::{History, Nodes};
 use sapwood_fsx::txn as fsx;
 use sapwood_store::{Caches, WriteStorage};
@@ -26,7 +26,6 @@ use sapwood_fsfs::hotcopy::HotcopyOptions;
 use sapwood_fsfs::maintenance::MaintenanceOptions;
 use sapwood_fsfs::pack::{PackNotice, PackOptions};
 use sapwood_fsfs::txn::{KnownText, NewRevision, WriteOptions};
-use sapwood_txn_rules::Touch;
 
 type Fs = sapwood_fsx::Filesystem;
 
@@ -242,7 +241,7 @@ impl Txn for fsx::Txn {
         Ok(self.copy((revision, from_path), path, history)?)
     }
 
-    fn set_text(
+    fn set_text_of(
         &mut self,
         path: &FsPath,
         text: &mut dyn std::io::Read,
@@ -250,7 +249,7 @@ impl Txn for fsx::Txn {
         expected: Option<Md5>,
     ) -> Result<()> {
         let known = known.map(|known| (known.md5, known.sha1));
-        Ok(self.set_known_text(path, text, known, expected)?)
+        Ok(self.set_known_text(path, text, known.as_ref(), expected)?)
     }
 
     fn commit_for_props(self) -> Result<NewRevision> {

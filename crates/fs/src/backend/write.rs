@@ -3,8 +3,8 @@
 use std::fmt::Debug;
 use std::io::Read;
 
-use sapwood_core::{FsPath, Lock, Md5, NodeKind, PropList, Revnum, SvnError};
-use sapwood_delta::TextDelta;
+use sapwood_core::{FsPath, Lock, Md5, Revnum, SvnError};
+use sapwood_fs_common::TxnEdit;
 use sapwood_fs_common::one_prop::change_one;
 
 use super::Backend;
@@ -12,7 +12,6 @@ use crate::callbacks::ChangeProps;
 use crate::error::{Error, Result};
 use crate::locks::{LockOptions, LockOutcome, LockTarget, UnlockTarget};
 use sapwood_fsfs::txn::{DeltaAhead, KnownText, NewRevision};
-use sapwood_txn_rules::Touch;
 
 /// Writes to one filesystem.
 pub(crate) trait Writer: Clone + Debug {
@@ -66,43 +65,20 @@ pub(crate) trait Writer: Clone + Debug {
 pub(crate) type TxnOf<W> = <<W as Writer>::Fs as Backend>::Txn;
 
 /// A transaction.
-pub(crate) trait Txn: Debug + Sized {
+pub(crate) trait Txn: TxnEdit + Debug + Sized {
     type Fs: Backend<Txn = Self>;
 
-    fn name(&self) -> String;
-    fn base_revision(&self) -> Revnum;
-    fn props(&self) -> &PropList;
-    fn props_mut(&mut self) -> &mut PropList;
-    fn keep_date(&mut self, keep: bool);
-    fn set_access(&mut self, user: String, tokens: Vec<String>);
-    fn check_locks_at(&self, path: &FsPath, below: bool) -> Result<()>;
-    fn kind(&self, path: &FsPath) -> Result<Option<NodeKind>>;
-    fn node_props(&self, path: &FsPath) -> Result<PropList>;
-    fn file_md5(&self, path: &FsPath) -> Result<Md5>;
-    fn node_revision(&self, path: &FsPath) -> Result<Option<Revnum>>;
-    fn make_dir(&mut self, path: &FsPath) -> Result<()>;
-    fn make_file(&mut self, path: &FsPath) -> Result<()>;
-    fn delete(&mut self, path: &FsPath) -> Result<()>;
     fn copy(
         &mut self,
         from: (&<Self::Fs as Backend>::Root, &FsPath),
         path: &FsPath,
         history: bool,
     ) -> Result<()>;
-    fn change_prop(&mut self, path: &FsPath, name: &str, value: Option<&[u8]>) -> Result<()>;
-    fn touch(&mut self, path: &FsPath, touch: Touch) -> Result<()>;
-    fn set_text(
+    fn set_text_of(
         &mut self,
         path: &FsPath,
         text: &mut dyn Read,
         known: Option<&KnownText>,
-        expected: Option<Md5>,
-    ) -> Result<()>;
-    fn apply_delta(
-        &mut self,
-        path: &FsPath,
-        base: Option<Md5>,
-        delta: &mut dyn TextDelta,
         expected: Option<Md5>,
     ) -> Result<()>;
     fn publish(&mut self) -> Result<()>;

@@ -3,25 +3,24 @@
 use std::io::Read;
 use std::sync::Arc;
 
-use sapwood_core::date::Timestamp;
-use sapwood_core::props::names::DATE;
 use sapwood_core::{
-    ChangeKind as Kind, ErrorCode, Exact, FsPath, Lock, Md5, NodeKind, PropList, Revnum, Sha1,
-    SvnError,
+    ChangeKind as Kind, ErrorCode, Exact, FsPath, Lock, Md5, PropList, Revnum, Sha1, SvnError,
 };
-use sapwood_delta::{ApplyReader, TextDelta};
-use sapwood_txn_rules::{Entries as Changed, ROOT, Touch, not_file};
+use sapwood_fs_common::TxnEdit;
+use sapwood_fs_common::commit_info::{CommitInfo, change_txn_props};
+use sapwood_fs_common::locks::LockFiles;
+use sapwood_txn_rules::{Entries as Changed, ROOT};
 
 use super::Filesystem;
 use super::rules::{ChangeList, Id, Maker, Memory, NodeRev, Source, Tree};
-use super::state::{Entries, Revision, State, Text, Value};
+use super::state::{Entries, Rep, Revision, State, Text, Value};
 use super::tree::Root;
 use crate::backend::{self, Backend as _, not_supported};
 use crate::callbacks::ChangeProps;
 use crate::error::{Error, Result};
 use crate::locks::{LockOptions, LockOutcome, LockTarget, UnlockTarget};
 use crate::{ChangeKind, ChangedPath, ChangedPaths};
-use sapwood_fsfs::txn::{KnownText, NewRevision, flags};
+use sapwood_fsfs::txn::{KnownText, NewRevision};
 
 /// A transaction as others see it.
 #[derive(Debug)]
@@ -107,7 +106,8 @@ pub(crate) struct Writer(pub(super) Filesystem);
 
 impl Writer {
     fn txn(&self, tree: Tree, props: PropList) -> Txn {
-        Txn { fs: self.0.clone(), tree, props, keep_date: false, published: None }
+        let info = CommitInfo { props, ..CommitInfo::default() };
+        Txn { fs: self.0.clone(), tree, info, published: None }
     }
 }
 
@@ -152,12 +152,7 @@ impl backend::Writer for Writer {
 
     fn change_txn_props(&self, name: &str, changes: &[(&str, Option<&[u8]>)]) -> Result<()> {
         self.0.published(name, |published| {
-            for (name, value) in changes {
-                match value {
-                    Some(value) => drop(published.props.set(*name, *value)),
-                    None => drop(published.props.remove(name)),
-                }
-            }
+            change_txn_props(&mut published.props, changes);
         })
     }
 
@@ -183,37 +178,62 @@ impl backend::Writer for Writer {
 pub(crate) struct Txn {
     fs: Filesystem,
     tree: Tree,
-    props: PropList,
-    keep_date: bool,
+    info: CommitInfo,
     /// Which version of it was published.
     published: Option<u64>,
 }
 
-impl Txn {
-    fn reader(&self, at: usize) -> Result<(Md5, std::io::Cursor<Arc<[u8]>>)> {
-        let rep = self.tree.txn_node(at)?.node.text;
-        let text = rep.map(|rep| self.fs.text(rep)).transpose()?;
-        let bytes = text.as_ref().map_or_else(|| Arc::from([]), |text| Arc::clone(&text.bytes));
-        let md5 = text.map_or_else(|| Md5::of(b""), |text| text.md5);
-        Ok((md5, std::io::Cursor::new(bytes)))
+impl TxnEdit for Txn {
+    type Engine = Memory;
+    type Known = KnownText;
+
+    fn tree(&self) -> &Tree {
+        &self.tree
     }
 
-    fn store(
+    fn tree_mut(&mut self) -> &mut Tree {
+        &mut self.tree
+    }
+
+    fn info(&self) -> &CommitInfo {
+        &self.info
+    }
+
+    fn info_mut(&mut self) -> &mut CommitInfo {
+        &mut self.info
+    }
+
+    fn lock_files(&self) -> LockFiles<'_> {
+        LockFiles { storage: self.fs.storage(), db: self.fs.path() }
+    }
+
+    fn md5_of(&self, file: &NodeRev) -> Result<Md5> {
+        let text = file.text.map(|rep| self.fs.text(rep)).transpose()?;
+        Ok(text.map_or_else(|| Md5::of(b""), |text| text.md5))
+    }
+
+    fn text_at(&mut self, at: usize) -> Result<Box<dyn Read>> {
+        let rep = self.tree.txn_node(at)?.node.text;
+        let text = rep.map(|rep| self.fs.text(rep)).transpose()?;
+        let bytes = text.map_or_else(|| Arc::from([]), |text| Arc::clone(&text.bytes));
+        Ok(Box::new(std::io::Cursor::new(bytes)))
+    }
+
+    fn store_text(
         &mut self,
-        path: &FsPath,
-        at: usize,
+        _at: usize,
         text: &mut dyn Read,
-        expected: Option<Md5>,
-    ) -> Result<()> {
+        _known: Option<&KnownText>,
+    ) -> Result<(Rep, Md5)> {
         let mut bytes = Vec::new();
         text.read_to_end(&mut bytes).map_err(SvnError::from_stream)?;
         let (md5, sha1) = (Md5::of(&bytes), Sha1::of(&bytes));
-        check_md5(expected, md5, || format!("Checksum mismatch for '{path}'"))?;
         let text = Value::Text(Arc::new(Text { bytes: bytes.into(), md5, sha1 }));
-        let rep = self.fs.state.lock().add(text);
-        self.tree.set_rep(path, at, rep)
+        Ok((self.fs.state.lock().add(text), md5))
     }
+}
 
+impl Txn {
     /// Writes the nodes of the tree as nodes of `maker`.
     fn write(&self, state: &mut State, maker: Maker) -> Result<()> {
         let revision = Id::root(maker).revision();
@@ -259,12 +279,6 @@ impl Txn {
     }
 }
 
-fn check_md5(expected: Option<Md5>, actual: Md5, what: impl FnOnce() -> String) -> Result<()> {
-    let Some(expected) = expected.filter(|expected| *expected != actual) else { return Ok(()) };
-    let message = format!("{}:\n   expected:  {expected}\n     actual:  {actual}\n", what());
-    Err(Error::Svn(SvnError::new(ErrorCode::CHECKSUM_MISMATCH, message)))
-}
-
 impl State {
     /// Removes a published transaction.
     fn forget(&mut self, number: u64) {
@@ -276,102 +290,20 @@ impl State {
 impl backend::Txn for Txn {
     type Fs = Filesystem;
 
-    fn name(&self) -> String {
-        self.tree.txn().to_string()
-    }
-
-    fn base_revision(&self) -> Revnum {
-        self.tree.base
-    }
-
-    fn props(&self) -> &PropList {
-        &self.props
-    }
-
-    fn props_mut(&mut self) -> &mut PropList {
-        &mut self.props
-    }
-
-    fn keep_date(&mut self, keep: bool) {
-        self.keep_date = keep;
-    }
-
-    fn set_access(&mut self, _user: String, _tokens: Vec<String>) {}
-
-    fn check_locks_at(&self, _: &FsPath, _below: bool) -> Result<()> {
-        Ok(())
-    }
-
-    fn kind(&self, path: &FsPath) -> Result<Option<NodeKind>> {
-        self.tree.kind(path)
-    }
-
-    fn node_props(&self, path: &FsPath) -> Result<PropList> {
-        self.tree.node_props(path)
-    }
-
-    fn file_md5(&self, path: &FsPath) -> Result<Md5> {
-        let dag = self.tree.look_up(path)?.ok_or_else(|| self.tree.not_found(path))?;
-        let node = self.tree.noderev(&dag)?;
-        if node.kind != NodeKind::File {
-            return Err(not_file("get").into());
-        }
-        let text = node.text.map(|rep| self.fs.text(rep)).transpose()?;
-        Ok(text.map_or_else(|| Md5::of(b""), |text| text.md5))
-    }
-
-    fn node_revision(&self, path: &FsPath) -> Result<Option<Revnum>> {
-        self.tree.node_revision(path)
-    }
-
-    fn make_dir(&mut self, path: &FsPath) -> Result<()> {
-        self.tree.make_dir(path)
-    }
-
-    fn make_file(&mut self, path: &FsPath) -> Result<()> {
-        self.tree.make_file(path)
-    }
-
-    fn delete(&mut self, path: &FsPath) -> Result<()> {
-        self.tree.delete(path)
-    }
-
     fn copy(&mut self, from: (&Root, &FsPath), path: &FsPath, history: bool) -> Result<()> {
         let (root, from_path) = from;
         let source = root.node_at_end(from_path)?;
         self.tree.copy((root.revision, from_path), &source, path, history)
     }
 
-    fn change_prop(&mut self, path: &FsPath, name: &str, value: Option<&[u8]>) -> Result<()> {
-        self.tree.change_prop(path, name, value)
-    }
-
-    fn touch(&mut self, path: &FsPath, touch: Touch) -> Result<()> {
-        self.tree.touch(path, touch)
-    }
-
-    fn set_text(
+    fn set_text_of(
         &mut self,
         path: &FsPath,
         text: &mut dyn Read,
-        _known: Option<&KnownText>,
+        known: Option<&KnownText>,
         expected: Option<Md5>,
     ) -> Result<()> {
-        let at = self.tree.open_file(path, "set")?;
-        self.store(path, at, text, expected)
-    }
-
-    fn apply_delta(
-        &mut self,
-        path: &FsPath,
-        base: Option<Md5>,
-        delta: &mut dyn TextDelta,
-        expected: Option<Md5>,
-    ) -> Result<()> {
-        let at = self.tree.open_file(path, "get")?;
-        let (actual, source) = self.reader(at)?;
-        check_md5(base, actual, || format!("Base checksum mismatch on '{path}'"))?;
-        self.store(path, at, &mut ApplyReader::new(delta, source), expected)
+        self.set_known_text(path, text, known, expected)
     }
 
     fn publish(&mut self) -> Result<()> {
@@ -380,7 +312,7 @@ impl backend::Txn for Txn {
         let version = state.txns.get(&number).map_or(0, |before| before.version.plus(1));
         self.write(&mut state, Maker::Txn(number))?;
         let published = Published {
-            props: self.props.clone(),
+            props: self.info.props.clone(),
             changed_paths: self.changed_paths()?,
             version,
             tree: Parts::of(&self.tree),
@@ -395,7 +327,7 @@ impl backend::Txn for Txn {
         let (props, version, parts) = self.fs.published(&self.name(), |published| {
             (published.props.clone(), published.version, published.tree.clone())
         })?;
-        self.props = props;
+        self.info.props = props;
         if version != own {
             self.tree = parts.tree(&self.fs)?;
             self.published = Some(version);
@@ -428,14 +360,7 @@ impl backend::Txn for Txn {
             let revision = youngest.next();
             self.write(&mut state, Maker::Revision(revision))?;
             let changes = self.changed_paths()?;
-            let client_date = self.props.remove(flags::CLIENT_DATE);
-            for flag in [flags::CHECK_OOD, flags::CHECK_LOCKS] {
-                self.props.remove(flag);
-            }
-            if !self.keep_date && client_date.as_deref() != Some(b"1") {
-                self.props.set(DATE, Timestamp::now().to_string());
-            }
-            let props = self.props;
+            let props = self.info.take_revision_props();
             state.forget(self.tree.txn());
             state.revisions.push(Revision { props: Arc::new(props.clone()), changes });
             return Ok(NewRevision { revision, props });

@@ -263,6 +263,8 @@ fn plain_window(
 
 #[cfg(test)]
 mod tests {
+    use sapwood_fs_common::TxnEdit as _;
+
     use super::*;
     use crate::{Caches, Filesystem, OpenOptions};
     use sapwood_core::{Md5, NodeKind, Revnum};

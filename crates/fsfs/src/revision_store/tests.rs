@@ -9,6 +9,7 @@ use std::path::Path;
 
 use parking_lot::Mutex;
 use sapwood_core::{ErrorCode, SvnError};
+use sapwood_fs_common::TxnEdit as _;
 use sapwood_fs_common::one_prop::change_one;
 use sapwood_store::{Caches, LocalStorage};
 use sapwood_testkit::fspath;

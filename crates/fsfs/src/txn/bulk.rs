@@ -16,6 +16,7 @@
 //! there, and each later call reports that error.
 
 use sapwood_core::Exact;
+use sapwood_fs_common::TxnEdit as _;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -10,7 +10,6 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use sapwood_core::props::names as prop_names;
 use sapwood_core::{NodeKind, PropList, Revnum, hashdump};
 use sapwood_fsfs_format::current::Current;
 use sapwood_fsfs_format::l2p::{ITEM_CHANGES, ITEM_ROOT};
@@ -24,7 +23,6 @@ use sapwood_txn_rules::ROOT;
 
 use super::deltify::Part;
 use super::engine::Entries;
-use super::flags::{self, now};
 use super::prepared::{PreparedRevision, WrittenNode, line};
 use super::{Folder, Txn, Writer};
 use crate::cache_kinds::{self, DIRECTORY, NODE_REV, PROPS};
@@ -380,14 +378,7 @@ impl Txn {
 
     /// The revision's properties, and how they are written.
     fn revision_props(&mut self) -> (PropList, Vec<u8>) {
-        let mut props = std::mem::take(&mut self.props);
-        let client_date = props.remove(flags::CLIENT_DATE);
-        for flag in [flags::CHECK_OOD, flags::CHECK_LOCKS] {
-            props.remove(flag);
-        }
-        if !self.keep_date && client_date.as_deref() != Some(b"1") {
-            props.set(prop_names::DATE, now().to_string());
-        }
+        let props = self.info.take_revision_props();
         let mut text = Vec::new();
         hashdump::write(&mut text, &props, Some(hashdump::END));
         (props, text)

@@ -8,15 +8,15 @@
 
 use std::io::ErrorKind;
 
-use sapwood_core::props::names as prop_names;
-use sapwood_core::{ErrorCode, NodeKind, PropList, SvnError, hashdump};
+use sapwood_core::{ErrorCode, NodeKind, SvnError, hashdump};
+use sapwood_fs_common::TxnEdit as _;
+use sapwood_fs_common::commit_info::change_txn_props;
 use sapwood_fsfs_format::directory::write_increment;
 use sapwood_fsfs_format::layout::names;
 use sapwood_fsfs_format::txn::NextIds;
 use sapwood_fsfs_format::{ChangeKind, NodeRev, RepLocation, Representation, TxnId, index_proto};
 
 use super::engine::Change;
-use super::flags::{self, now};
 use super::prepared::line;
 use super::{Folder, Txn, Writer};
 use crate::error::{Error, Result};
@@ -42,7 +42,9 @@ impl Txn {
                 self.write_lock_file()?;
                 self.write_txn_props()?;
             }
-            Folder::Unread | Folder::Whole(_) if self.props_changed => self.write_txn_props()?,
+            Folder::Unread | Folder::Whole(_) if self.info.props_changed => {
+                self.write_txn_props()?
+            }
             // Its properties are on disk, and may have been changed there.
             Folder::Unread | Folder::Whole(_) => self.read_txn_props()?,
         }
@@ -130,8 +132,8 @@ impl Txn {
         }
         let mut changed = self.writer.open_txn(&self.name())?;
         changed.leave = self.leave;
-        changed.keep_date = self.keep_date;
-        changed.access = self.access.take();
+        changed.info.keep_date = self.info.keep_date;
+        changed.info.access = self.info.access.take();
         let mut old = std::mem::replace(self, changed);
         old.leave = true;
         Ok(())
@@ -158,20 +160,15 @@ impl Txn {
     }
 
     fn read_txn_props(&mut self) -> Result<()> {
-        self.props = self.writer.fs.txn_props(&self.name())?;
+        self.info.props = self.writer.fs.txn_props(&self.name())?;
         Ok(())
     }
 
     fn write_txn_props(&mut self) -> Result<()> {
-        if self.keep_date {
-            self.props.set(flags::CLIENT_DATE, "1");
-        } else if self.props.get(prop_names::DATE).is_none() {
-            self.props.set(prop_names::DATE, now().to_string());
-        }
         let mut text = Vec::new();
-        hashdump::write(&mut text, &self.props, Some(hashdump::END));
+        hashdump::write(&mut text, self.info.props_for_disk(), Some(hashdump::END));
         self.write_file(names::TXN_PROPS, &text)?;
-        self.props_changed = false;
+        self.info.props_changed = false;
         Ok(())
     }
 
@@ -285,9 +282,7 @@ impl Writer {
     /// E160007 when there is no such transaction; corruption and system errors.
     pub fn change_txn_props(&self, name: &str, changes: &[(&str, Option<&[u8]>)]) -> Result<()> {
         let mut props = self.fs.txn_props(name)?;
-        for (name, value) in changes {
-            set_prop(&mut props, name, *value);
-        }
+        change_txn_props(&mut props, changes);
         let id = TxnId::parse(name.as_bytes()).map_err(|e| Error::Svn(e.into()))?;
         let fs = &self.fs.fs;
         let path = fs.file(&format!("{}/{}", fs.layout.txn_dir(&id), names::TXN_PROPS));
@@ -354,17 +349,5 @@ impl Writer {
                 ),
             )
         })
-    }
-}
-
-/// Sets or deletes a property of a transaction. A date that is set where the client may do so is
-/// kept by the commit.
-fn set_prop(props: &mut PropList, name: &str, value: Option<&[u8]>) {
-    if name == prop_names::DATE && props.get(flags::CLIENT_DATE).is_some() {
-        props.set(flags::CLIENT_DATE, "1");
-    }
-    match value {
-        Some(value) => drop(props.set(name, value)),
-        None => drop(props.remove(name)),
     }
 }

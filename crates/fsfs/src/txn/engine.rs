@@ -10,7 +10,7 @@ use crate::error::Error;
 
 /// FSFS.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Fsfs;
+pub struct Fsfs;
 
 /// What FSFS has in the place of the generic types.
 pub(super) type Tree = sapwood_txn_rules::Tree<Fsfs>;

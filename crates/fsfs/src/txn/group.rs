@@ -33,6 +33,7 @@ use std::time::Duration;
 
 use parking_lot::{Condvar, Mutex};
 use sapwood_core::{Exact as _, PropList, Revnum, SvnError};
+use sapwood_fs_common::TxnEdit as _;
 use sapwood_fsfs_format::current::Current;
 use sapwood_fsfs_format::layout::names;
 

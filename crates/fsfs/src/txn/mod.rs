@@ -15,10 +15,8 @@ mod deltify;
 mod disk;
 mod edit;
 mod engine;
-pub mod flags;
 mod group;
 mod known_text;
-mod locks;
 mod open;
 mod prepared;
 mod proto;
@@ -32,8 +30,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use sapwood_core::{Md5, PropList, Revnum, Sha1};
-use sapwood_fs_common::LockAccess;
+use sapwood_core::{Md5, Revnum, Sha1};
+use sapwood_fs_common::commit_info::CommitInfo;
 use sapwood_fsfs_format::since;
 use sapwood_fsfs_format::{Representation, Uniquifier};
 
@@ -87,13 +85,8 @@ pub struct Txn {
     leave: bool,
     /// Keeps others from writing to its prototype.
     lock: Option<Box<dyn HeldLock>>,
-    props: PropList,
-    /// Whether they were changed here since they were written to disk.
-    props_changed: bool,
-    /// Keep the `svn:date` in `props` instead of setting it on commit.
-    keep_date: bool,
-    /// The user that commits, and the lock tokens that are shown.
-    access: Option<LockAccess>,
+    /// How it is to be committed.
+    info: CommitInfo,
     proto: ProtoRev,
     /// Representations that this transaction made or shares, by the SHA-1 of their texts.
     shared: HashMap<Sha1, Representation>,
@@ -155,10 +148,7 @@ impl Writer {
             folder: if has_folder { Folder::Empty } else { Folder::None },
             leave: false,
             lock: None,
-            props: PropList::new(),
-            props_changed: false,
-            keep_date: false,
-            access: None,
+            info: CommitInfo::default(),
             proto: ProtoRev::new(storage, proto, fs.layout.is_logical()),
             shared: HashMap::new(),
             open_text: None,
@@ -170,40 +160,10 @@ impl Writer {
 }
 
 impl Txn {
-    /// The transaction's name, unique in its filesystem.
-    #[must_use]
-    pub fn name(&self) -> String {
-        self.tree.txn().to_string()
-    }
-
     /// What it was begun with.
     #[must_use]
     pub const fn writer(&self) -> &Arc<Writer> {
         &self.writer
-    }
-
-    /// The revision it is based on.
-    #[must_use]
-    pub const fn base_revision(&self) -> Revnum {
-        self.tree.base
-    }
-
-    /// The properties that the new revision will have.
-    #[must_use]
-    pub const fn props(&self) -> &PropList {
-        &self.props
-    }
-
-    /// The same, to change them.
-    pub const fn props_mut(&mut self) -> &mut PropList {
-        self.props_changed = true;
-        &mut self.props
-    }
-
-    /// Whether the commit keeps `svn:date` as it is in the properties; otherwise it is set to the
-    /// time of the commit.
-    pub const fn keep_date(&mut self, keep: bool) {
-        self.keep_date = keep;
     }
 
     fn format(&self) -> u32 {

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use sapwood_core::{NodeKind, path as paths};
+use sapwood_fs_common::commit_info::CommitInfo;
 use sapwood_fsfs_format::layout::names;
 use sapwood_fsfs_format::txn::NextIds;
 use sapwood_fsfs_format::{
@@ -60,10 +61,7 @@ impl Writer {
             folder: Folder::Whole(stamp),
             leave: true,
             lock: Some(lock),
-            props,
-            props_changed: false,
-            keep_date: false,
-            access: None,
+            info: CommitInfo { props, ..CommitInfo::default() },
             proto,
             shared: HashMap::new(),
             open_text: None,

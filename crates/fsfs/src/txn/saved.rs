@@ -30,7 +30,7 @@ impl Txn {
         self.saved = Some(Box::new(SavedTxn {
             tree: self.tree.save(),
             proto: self.proto.save(),
-            props: self.props.clone(),
+            props: self.info.props.clone(),
             shared: self.shared.clone(),
         }));
     }
@@ -41,7 +41,7 @@ impl Txn {
         let SavedTxn { tree, proto, props, shared } = *saved;
         self.tree.restore(tree);
         self.proto.restore(proto, prepared.new.spooled)?;
-        (self.props, self.shared) = (props, shared);
+        (self.info.props, self.shared) = (props, shared);
         Ok(())
     }
 }

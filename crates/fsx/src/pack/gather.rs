@@ -65,21 +65,12 @@ impl Shard<'_> {
         for revision in self.revisions() {
             cancel.check()?;
             let mut nodes = Vec::new();
-            self.file(revision)?.for_each_entry(&mut |entry| {
-                let Some(id) = entry.items.first() else { return Ok(()) };
-                match entry.kind {
-                    ItemType::NodeRev => nodes.push(*id),
-                    ItemType::Changes | ItemType::Unused => {}
-                    kind if kind.is_container() => {
-                        let message = format!("A container in the file of revision {revision}");
-                        return Err(Error::Corrupt(message));
-                    }
-                    kind => {
-                        reps.insert(*id, kind);
-                        order.push(*id);
-                    }
+            self.for_each_item(revision, &mut |id, kind| match kind {
+                ItemType::NodeRev => nodes.push(id),
+                _ => {
+                    reps.insert(id, kind);
+                    order.push(id);
                 }
-                Ok(())
             })?;
             for id in nodes {
                 let node = self.writer.fs.0.noderev(id)?;
@@ -119,5 +110,21 @@ impl Shard<'_> {
         paths.sort_unstable_by(|(a, _), (b, _)| a.cmp(b));
         items.paths = paths.into_iter().map(|(_, items)| items).collect();
         Ok(items)
+    }
+
+    /// Goes through the node-revisions, texts and property lists of a revision that is not packed.
+    fn for_each_item(&self, revision: Revnum, each: &mut dyn FnMut(Id, ItemType)) -> Result<()> {
+        self.file(revision)?.for_each_entry(&mut |entry| {
+            let Some(id) = entry.items.first() else { return Ok(()) };
+            match entry.kind {
+                ItemType::Changes | ItemType::Unused => {}
+                kind if kind.is_container() => {
+                    let message = format!("A container in the file of revision {revision}");
+                    return Err(Error::Corrupt(message));
+                }
+                kind => each(*id, kind),
+            }
+            Ok(())
+        })
     }
 }

@@ -17,6 +17,7 @@ use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 use sapwood_core::{Exact, Revnum, SvnError};
+use sapwood_fs_common::TxnEdit as _;
 use sapwood_fs_common::rep_cache::Row;
 use sapwood_fsx_format::layout::names;
 use sapwood_fsx_format::revprops;
@@ -172,7 +173,7 @@ impl Bulk {
         }
         let revision = held.youngest.next();
         let written = txn.write_revision(revision)?;
-        let props = txn.revision_props();
+        let props = txn.info.take_revision_props();
         writer.make_shard(revision, false)?;
         let path = fs.file(&fs.layout.revision(revision));
         let len = txn.proto.finish_as(revision, &writer.config, &path, held.mode)?;

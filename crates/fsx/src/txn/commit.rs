@@ -7,11 +7,9 @@
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::{SystemTime, UNIX_EPOCH};
 
-use sapwood_core::date::Timestamp;
-use sapwood_core::props::names as prop_names;
 use sapwood_core::{ChangeKind, Exact, NodeKind, PropList, Revnum};
+use sapwood_fs_common::TxnEdit as _;
 use sapwood_fs_common::rep_cache::Row;
 use sapwood_fsx_format::directory::{self, Entry};
 use sapwood_fsx_format::layout::names;
@@ -24,7 +22,7 @@ use sapwood_txn_rules::ROOT;
 
 use super::engine::{Change, Directory, Entries, TxnNodeRev};
 use super::text::Part;
-use super::{Txn, Writer, flags};
+use super::{Txn, Writer};
 use crate::error::{Error, Result};
 use crate::items::CHANGES;
 
@@ -89,7 +87,7 @@ impl Txn {
         self.check_locks()?;
         let revision = youngest.next();
         let written = self.write_revision(revision)?;
-        let props = self.revision_props();
+        let props = self.info.take_revision_props();
         self.publish_revision(revision, &props)?;
         writer.fs.0.youngest.fetch_max(revision.0, Ordering::AcqRel);
         writer.keep_chains(revision, &self.chains);
@@ -242,19 +240,6 @@ impl Txn {
         entries.iter().map(entry).collect()
     }
 
-    /// The revision's properties.
-    pub(super) fn revision_props(&mut self) -> PropList {
-        let mut props = std::mem::take(&mut self.props);
-        let client_date = props.remove(flags::CLIENT_DATE);
-        for flag in [flags::CHECK_OOD, flags::CHECK_LOCKS] {
-            props.remove(flag);
-        }
-        if !self.keep_date && client_date.as_deref() != Some(b"1") {
-            props.set(prop_names::DATE, now().to_string());
-        }
-        props
-    }
-
     /// Makes the revision durable, and then visible.
     fn publish_revision(&mut self, revision: Revnum, props: &PropList) -> Result<()> {
         let writer = Arc::clone(&self.writer);
@@ -345,10 +330,4 @@ pub(super) fn stored_change(path: &sapwood_core::FsPath, change: &Change) -> for
         mergeinfo: change.mergeinfo_mod,
         copy_from: copy_from.map(|(revision, path)| (*revision, path.as_str().into())),
     }
-}
-
-/// The present time.
-pub(super) fn now() -> Timestamp {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    Timestamp(i64::try_from(now.as_micros()).unwrap_or_default())
 }

@@ -7,8 +7,8 @@
 use std::io::ErrorKind;
 use std::path::PathBuf;
 
-use sapwood_core::props::names as prop_names;
 use sapwood_core::{NodeKind, PropList};
+use sapwood_fs_common::TxnEdit as _;
 use sapwood_fsfs_format::base36;
 use sapwood_fsfs_format::txn::NextIds;
 use sapwood_fsx_format::layout::{Layout, names};
@@ -16,9 +16,9 @@ use sapwood_fsx_format::{Id, NodeRev, Representation, changes, directory, propli
 use sapwood_store::Stamp;
 use sapwood_txn_rules::ROOT;
 
-use super::commit::{now, stored_change};
+use super::Txn;
+use super::commit::stored_change;
 use super::engine::{Change, TxnNodeRev, TxnNumber};
-use super::{Txn, flags};
 use crate::error::{Error, Result};
 use crate::filesystem::Filesystem;
 
@@ -77,9 +77,9 @@ impl Txn {
     pub fn publish(&mut self) -> Result<()> {
         match self.is_on_disk {
             false => self.make_folder()?,
-            true if self.props_changed => self.write_txn_props()?,
+            true if self.info.props_changed => self.write_txn_props()?,
             // They may have been changed there.
-            true => self.props = self.writer.fs.txn_props(&self.name())?,
+            true => self.info.props = self.writer.fs.txn_props(&self.name())?,
         }
         self.proto.publish()?;
         for at in self.post_order()? {
@@ -124,7 +124,7 @@ impl Txn {
     /// As of opening a transaction.
     pub fn refresh(&mut self) -> Result<()> {
         let Some(before) = self.published else { return Ok(()) };
-        self.props = self.writer.fs.txn_props(&self.name())?;
+        self.info.props = self.writer.fs.txn_props(&self.name())?;
         if self.changes_stamp()? == before {
             return Ok(());
         }
@@ -132,8 +132,8 @@ impl Txn {
         self.lock = None;
         let mut changed = self.writer.open_txn(&self.name())?;
         changed.leave = self.leave;
-        changed.keep_date = self.keep_date;
-        changed.access = self.access.take();
+        changed.info.keep_date = self.info.keep_date;
+        changed.info.access = self.info.access.take();
         let mut old = std::mem::replace(self, changed);
         old.leave = true;
         Ok(())
@@ -177,15 +177,10 @@ impl Txn {
     }
 
     fn write_txn_props(&mut self) -> Result<()> {
-        if self.keep_date {
-            self.props.set(flags::CLIENT_DATE, "1");
-        } else if self.props.get(prop_names::DATE).is_none() {
-            self.props.set(prop_names::DATE, now().to_string());
-        }
         let mut text = Vec::new();
-        proplist::write(&self.props, &mut text);
+        proplist::write(self.info.props_for_disk(), &mut text);
         self.write_file(names::TXN_PROPS, &text)?;
-        self.props_changed = false;
+        self.info.props_changed = false;
         Ok(())
     }
 

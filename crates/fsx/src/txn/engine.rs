@@ -17,7 +17,7 @@ use crate::items::ROOT as ROOT_ITEM;
 
 /// FSX.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Fsx;
+pub struct Fsx;
 
 /// What FSX has in the place of the generic types.
 pub(super) type Tree = sapwood_txn_rules::Tree<Fsx>;
@@ -27,7 +27,7 @@ pub(super) type ChangeList = sapwood_txn_rules::ChangeList<Fsx>;
 
 /// The number of a transaction. `Display` is its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct TxnNumber(pub(crate) u64);
+pub struct TxnNumber(pub(crate) u64);
 
 impl fmt::Display for TxnNumber {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -44,7 +44,7 @@ impl TxnNumber {
 
 /// A node-revision whose copy root may be in the transaction.
 #[derive(Clone, Debug)]
-pub(crate) struct TxnNodeRev {
+pub struct TxnNodeRev {
     /// The node-revision; its copy root is not looked at.
     pub(crate) rev: NodeRev,
     /// The root of the copy that it is part of; no revision when that is in the transaction.
@@ -210,7 +210,7 @@ impl NodeRevision<Fsx> for TxnNodeRev {
 
 /// The entries of a directory of a revision, by name.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Directory(pub(crate) Vec<Entry>);
+pub struct Directory(pub(crate) Vec<Entry>);
 
 impl Listing<Fsx> for Directory {
     fn find(&self, name: &str) -> Option<(NodeKind, Id)> {

@@ -15,7 +15,6 @@ mod edit;
 mod engine;
 mod freeze;
 mod index;
-mod locks;
 mod open;
 mod others;
 mod proto;
@@ -30,8 +29,8 @@ mod writer;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use sapwood_core::{PropList, Revnum, Sha1};
-use sapwood_fs_common::LockAccess;
+use sapwood_core::{Revnum, Sha1};
+use sapwood_fs_common::commit_info::CommitInfo;
 use sapwood_fs_common::rep_cache::Row;
 use sapwood_fsx_format::Representation;
 use sapwood_fsx_format::layout::Layout;
@@ -53,16 +52,6 @@ use proto::ProtoRev;
 use source::Source;
 use text::{NewChain, Texts};
 
-/// Properties of a transaction that say how it is to be committed, and that no revision has.
-pub mod flags {
-    /// Changes were checked against later revisions as they were made.
-    pub const CHECK_OOD: &str = "svn:check-ood";
-    /// Changes were checked against locks as they were made.
-    pub const CHECK_LOCKS: &str = "svn:check-locks";
-    /// `0`: the client may set the date; `1`: it did, and the commit keeps it.
-    pub const CLIENT_DATE: &str = "svn:client-date";
-}
-
 /// A transaction that is being made.
 #[derive(Debug)]
 pub struct Txn {
@@ -76,13 +65,8 @@ pub struct Txn {
     leave: bool,
     /// Keeps others from writing to its prototype.
     lock: Option<Box<dyn HeldLock>>,
-    props: PropList,
-    /// Whether they were changed here since they were written to disk.
-    props_changed: bool,
-    /// Keep the `svn:date` in `props` instead of setting it on commit.
-    keep_date: bool,
-    /// The user that commits, and the lock tokens that are shown.
-    access: Option<LockAccess>,
+    /// How it is to be committed.
+    info: CommitInfo,
     proto: ProtoRev,
     /// Representations that this transaction made or shares, by the SHA-1 of their texts.
     shared: HashMap<Sha1, Representation>,
@@ -120,10 +104,7 @@ impl Writer {
             published: None,
             leave: false,
             lock: None,
-            props: PropList::new(),
-            props_changed: false,
-            keep_date: false,
-            access: None,
+            info: CommitInfo::default(),
             proto,
             shared: HashMap::new(),
             rows: Vec::new(),
@@ -134,40 +115,10 @@ impl Writer {
 }
 
 impl Txn {
-    /// The transaction's name, unique in its filesystem.
-    #[must_use]
-    pub fn name(&self) -> String {
-        self.tree.txn().to_string()
-    }
-
     /// What it was begun with.
     #[must_use]
     pub const fn writer(&self) -> &Arc<Writer> {
         &self.writer
-    }
-
-    /// The revision it is based on.
-    #[must_use]
-    pub const fn base_revision(&self) -> Revnum {
-        self.tree.base
-    }
-
-    /// The properties that the new revision will have.
-    #[must_use]
-    pub const fn props(&self) -> &PropList {
-        &self.props
-    }
-
-    /// The same, to change them.
-    pub const fn props_mut(&mut self) -> &mut PropList {
-        self.props_changed = true;
-        &mut self.props
-    }
-
-    /// Whether the commit keeps `svn:date` as it is in the properties; otherwise it is set to the
-    /// time of the commit.
-    pub const fn keep_date(&mut self, keep: bool) {
-        self.keep_date = keep;
     }
 }
 

@@ -48,7 +48,7 @@ impl Writer {
         (tree.changes, tree.ids.node, tree.ids.copy) = (changes, next.node, next.copy);
         tree.ids.item = next_item;
         let mut txn = self.txn(tree, proto);
-        (txn.props, txn.lock, txn.is_on_disk, txn.leave) = (props, Some(lock), true, true);
+        (txn.info.props, txn.lock, txn.is_on_disk, txn.leave) = (props, Some(lock), true, true);
         txn.read_tree(root)?;
         Ok(txn)
     }

@@ -3,15 +3,15 @@
 
 use std::io::ErrorKind;
 
-use sapwood_core::props::names as prop_names;
 use sapwood_core::{ErrorCode, SvnError};
+use sapwood_fs_common::commit_info::change_txn_props;
 use sapwood_fsx_format::layout::{Layout, names};
 use sapwood_fsx_format::proplist;
 use sapwood_store::HeldLock;
 
+use super::Writer;
 use super::disk::number_of;
 use super::engine::TxnNumber;
-use super::{Writer, flags};
 use crate::error::{Error, Result};
 
 impl Writer {
@@ -44,16 +44,7 @@ impl Writer {
     /// E160007 when there is no such transaction; corruption and system errors.
     pub fn change_txn_props(&self, name: &str, changes: &[(&str, Option<&[u8]>)]) -> Result<()> {
         let mut props = self.fs.txn_props(name)?;
-        for (name, value) in changes {
-            // A date that is set where the client may do so is kept by the commit.
-            if *name == prop_names::DATE && props.get(flags::CLIENT_DATE).is_some() {
-                props.set(flags::CLIENT_DATE, "1");
-            }
-            match value {
-                Some(value) => drop(props.set(*name, *value)),
-                None => drop(props.remove(name)),
-            }
-        }
+        change_txn_props(&mut props, changes);
         let path = self.fs.txn_file(number_of(name)?, names::TXN_PROPS);
         let mut text = Vec::new();
         proplist::write(&props, &mut text);

@@ -6,7 +6,7 @@ use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
 use object_store::RetryConfig;
-use sapwood_objects::{Reason, Store};
+use sapwood_objects::{OpenError, Reason, Store};
 use tokio::runtime::Runtime;
 
 use super::buckets::{self, Bucket};
@@ -15,7 +15,6 @@ use super::store::S3;
 use super::transport::Transport;
 use crate::Settings;
 use crate::address::Address;
-use crate::error::{Error, Result};
 
 /// Threads that send requests for all stores of a connection.
 const THREADS: usize = 2;
@@ -50,11 +49,11 @@ impl Connection {
     /// Prepares to reach the bucket of an address. Nothing is sent yet.
     ///
     /// # Errors
-    /// [`Error::Settings`]
-    pub fn open(address: &Address, settings: &Settings) -> Result<Self> {
+    /// [`OpenError::Settings`]
+    pub fn open(address: &Address, settings: &Settings) -> Result<Self, OpenError> {
         let opened = Shared::open(address, settings);
-        let shared =
-            opened.map_err(|reason| Error::Settings { address: address.to_string(), reason })?;
+        let shared = opened
+            .map_err(|reason| OpenError::Settings { address: address.to_string(), reason })?;
         Ok(Self { shared: Arc::new(shared) })
     }
 

@@ -6,9 +6,7 @@ use sapwood_delta::{Editor, ReportEntry};
 use sapwood_repos::Reporter;
 
 use super::{ALL, FileSession};
-use crate::session::{
-    Edits, ReplayReceiver, ReplayRequest, ReplayedEdit, Report, ReportKind, ReportRequest,
-};
+use crate::session::{Edits, ReplayRequest, Report, ReportKind, ReportRequest};
 
 impl FileSession {
     /// The path of another URL of this repository.
@@ -76,34 +74,6 @@ impl Edits for FileSession {
         let root = self.fs().revision_root(revision)?;
         sapwood_repos::replay(&root, base.to_relpath(), *request, ALL, &self.cancel, editor)?;
         Ok(())
-    }
-
-    fn replay_range(
-        &self,
-        start: Revnum,
-        end: Revnum,
-        request: &ReplayRequest,
-        receiver: &mut dyn ReplayReceiver,
-    ) -> SvnResult<()> {
-        for revision in (start.0..=end.0).map(Revnum) {
-            let props = self.fs().revprops(revision)?;
-            let mut edit = LocalEdit { session: self, revision, request };
-            receiver.revision(revision, &props, &mut edit)?;
-        }
-        Ok(())
-    }
-}
-
-/// One revision of a replayed range.
-struct LocalEdit<'a> {
-    session: &'a FileSession,
-    revision: Revnum,
-    request: &'a ReplayRequest,
-}
-
-impl ReplayedEdit for LocalEdit<'_> {
-    fn drive(&mut self, editor: &mut dyn Editor) -> SvnResult<()> {
-        self.session.replay(self.revision, self.request, editor)
     }
 }
 

@@ -18,10 +18,7 @@ use super::pipeline::Pipeline;
 use super::session::HttpSession;
 use super::text_request::{is_delta, text_call};
 use super::transport::Payload;
-use crate::session::{
-    Edits, ReplayReceiver, ReplayRequest, ReplayedEdit, Report, ReportKind, ReportRequest,
-    Revisions as _, SessionInfo as _,
-};
+use crate::session::{Edits, ReplayRequest, Report, ReportKind, ReportRequest, SessionInfo as _};
 
 /// Bytes of a request that are kept in memory; larger ones wait in a file.
 const IN_MEMORY: usize = 256 << 10;
@@ -197,34 +194,6 @@ impl Edits for HttpSession {
             return Err(error);
         }
         reply.finish()
-    }
-
-    fn replay_range(
-        &self,
-        start: Revnum,
-        end: Revnum,
-        request: &ReplayRequest,
-        receiver: &mut dyn ReplayReceiver,
-    ) -> SvnResult<()> {
-        for revision in (start.0..=end.0).map(Revnum) {
-            let props = self.rev_proplist(revision)?;
-            let mut edit = Incoming { session: self, revision, request };
-            receiver.revision(revision, &props, &mut edit)?;
-        }
-        Ok(())
-    }
-}
-
-/// One revision of a replayed range.
-struct Incoming<'s> {
-    session: &'s HttpSession,
-    revision: Revnum,
-    request: &'s ReplayRequest,
-}
-
-impl ReplayedEdit for Incoming<'_> {
-    fn drive(&mut self, editor: &mut dyn Editor) -> SvnResult<()> {
-        self.session.replay(self.revision, self.request, editor)
     }
 }
 

@@ -187,13 +187,11 @@ fn read_greeting(client: &Client, target: &str, reply: Reply) -> crate::Result<G
         300..=399 => return Err(moved(client, &reply)),
         _ => return Err(error_of(reply, target).into()),
     }
-    let mut tokens = HashSet::new();
-    for header in reply.headers(headers::DAV) {
-        for token in header.split(',') {
-            let token = token.trim();
-            tokens.insert(token.rsplit('/').next().unwrap_or(token).to_owned());
-        }
-    }
+    let dav = reply.headers(headers::DAV).flat_map(|header| header.split(','));
+    let tokens: HashSet<String> = dav
+        .map(str::trim)
+        .map(|token| token.rsplit('/').next().unwrap_or(token).to_owned())
+        .collect();
     if tokens.is_empty() {
         return Err(bad_options(format!(
             "The server at '{}' does not support the HTTP/DAV protocol",
@@ -202,25 +200,13 @@ fn read_greeting(client: &Client, target: &str, reply: Reply) -> crate::Result<G
         .into());
     }
     let address = |name: &str| reply.header(name).map(path_of);
-    let stubs = address(headers::ME_RESOURCE).and_then(|me| {
-        Some(Stubs {
-            me,
-            rev_root: address(headers::REV_ROOT_STUB)?,
-            rev: address(headers::REV_STUB)?,
-            txn_root: address(headers::TXN_ROOT_STUB)?,
-            txn: address(headers::TXN_STUB)?,
-            // A server that supports transaction names of the client sends these too.
-            vtxn_root: address(headers::VTXN_ROOT_STUB).unwrap_or_default(),
-            vtxn: address(headers::VTXN_STUB).unwrap_or_default(),
-        })
-    });
     let mut greeting = Greeting {
         youngest: reply.header(headers::YOUNGEST_REV).and_then(|t| Revnum::parse(t.as_bytes())),
         uuid: reply.header(headers::REPOSITORY_UUID).map(str::to_owned),
         root: address(headers::REPOSITORY_ROOT),
         tokens,
         mergeinfo: reply.header(headers::REPOSITORY_MERGEINFO) != Some("no"),
-        stubs,
+        stubs: stubs_of(&address),
         activities: None,
         bulk: match reply.header(headers::ALLOW_BULK_UPDATES) {
             Some(word) if word.eq_ignore_ascii_case("off") => Bulk::Off,
@@ -241,6 +227,20 @@ fn read_greeting(client: &Client, target: &str, reply: Reply) -> crate::Result<G
         greeting.activities = options::activities(&root).map(path_of);
     }
     Ok(greeting)
+}
+
+/// The addresses of the second version of the protocol, of a server that has it.
+fn stubs_of(address: &dyn Fn(&str) -> Option<String>) -> Option<Stubs> {
+    Some(Stubs {
+        me: address(headers::ME_RESOURCE)?,
+        rev_root: address(headers::REV_ROOT_STUB)?,
+        rev: address(headers::REV_STUB)?,
+        txn_root: address(headers::TXN_ROOT_STUB)?,
+        txn: address(headers::TXN_STUB)?,
+        // A server that supports transaction names of the client sends these too.
+        vtxn_root: address(headers::VTXN_ROOT_STUB).unwrap_or_default(),
+        vtxn: address(headers::VTXN_STUB).unwrap_or_default(),
+    })
 }
 
 impl Endpoints {

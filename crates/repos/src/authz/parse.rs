@@ -222,47 +222,7 @@ impl Parser {
             Some(name) => (true, name),
             None => (false, option),
         };
-        let (mut anonymous, mut authenticated) = (false, false);
-        match name.first() {
-            Some(b'~') => {
-                return Err(invalid(format!(
-                    "Access entry '{}' has more than one inversion; double negatives are not \
-                     permitted",
-                    show(option)
-                )));
-            }
-            Some(b'*') => {
-                if name.len() != 1 {
-                    return Err(invalid(format!(
-                        "Access entry '{}' is not valid; it must be a single '*'",
-                        show(option)
-                    )));
-                }
-                if inverted {
-                    return Err(invalid("Access entry '~*' will never match".to_owned()));
-                }
-                anonymous = true;
-                authenticated = true;
-            }
-            Some(b'$') => match name {
-                b"$anonymous" => {
-                    anonymous = !inverted;
-                    authenticated = inverted;
-                }
-                b"$authenticated" => {
-                    anonymous = inverted;
-                    authenticated = !inverted;
-                }
-                _ => {
-                    return Err(invalid(format!(
-                        "Access entry token '{}' is not valid; should be '$anonymous' or \
-                         '$authenticated'",
-                        show(option)
-                    )));
-                }
-            },
-            _ => {}
-        }
+        let (anonymous, authenticated) = all_of_a_kind(option, name, inverted)?;
         let access = parse_access(option, value, &self.section)?;
         let Some(acl) = self.acls.last_mut() else { return Ok(()) };
         if anonymous {
@@ -424,6 +384,28 @@ impl Parser {
         }
         self.groups = groups;
         Ok(done)
+    }
+}
+
+/// Whether an entry, whose name stands behind a `~` where it is inverted, is about all users that are not logged in, and about
+/// all that are.
+fn all_of_a_kind(option: &[u8], name: &[u8], inverted: bool) -> SvnResult<(bool, bool)> {
+    let wrong = |why: &str| Err(invalid(format!("Access entry {why}")));
+    match name {
+        [b'~', ..] => wrong(&format!(
+            "'{}' has more than one inversion; double negatives are not permitted",
+            show(option)
+        )),
+        b"*" if inverted => wrong("'~*' will never match"),
+        b"*" => Ok((true, true)),
+        [b'*', ..] => wrong(&format!("'{}' is not valid; it must be a single '*'", show(option))),
+        b"$anonymous" => Ok((!inverted, inverted)),
+        b"$authenticated" => Ok((inverted, !inverted)),
+        [b'$', ..] => wrong(&format!(
+            "token '{}' is not valid; should be '$anonymous' or '$authenticated'",
+            show(option)
+        )),
+        _ => Ok((false, false)),
     }
 }
 

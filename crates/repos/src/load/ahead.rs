@@ -349,18 +349,14 @@ pub(super) fn parse_ahead(
         Sender { queue: Arc::clone(&queue), events: Vec::new(), bytes: 0, delta_guesses };
     let mut receiver = Receiver { queue, events: Vec::new().into_iter() };
     let reader_cancel = cancel.clone();
-    std::thread::Builder::new()
-        .name("dump-reader".to_owned())
-        .spawn(move || {
-            let read = dumpstream::parse(&mut *input, &mut sender, false, &reader_cancel);
-            sender.events.push(match read {
-                Ok(()) => Event::End,
-                Err(error) => Event::Failed(error),
-            });
-            // The consumer may have ended.
-            let _ = sender.flush();
-        })
-        .map_err(|e| SvnError::io(&e, "Can't start a thread"))?;
+    let read = move || {
+        let read = dumpstream::parse(&mut *input, &mut sender, false, &reader_cancel);
+        sender.events.push(read.map_or_else(Event::Failed, |()| Event::End));
+        // The consumer may have ended.
+        let _ = sender.flush();
+    };
+    let started = std::thread::Builder::new().name("dump-reader".to_owned()).spawn(read);
+    started.map_err(|e| SvnError::io(&e, "Can't start a thread"))?;
     loop {
         let event = match receiver.next_within(PATIENCE) {
             Some(event) => event,

@@ -122,21 +122,7 @@ impl Drive<'_> {
         }
         let depths = Depths { wc: info.depth, requested };
         if operand.is_empty() {
-            let Some(target) = target else {
-                return Err(SvnError::new(
-                    ErrorCode::FS_PATH_SYNTAX,
-                    format!("Target path '{target_path}' does not exist"),
-                )
-                .into());
-            };
-            let is_dir = |node: &Node| node.kind() == NodeKind::Dir;
-            if !source.node.as_ref().is_some_and(is_dir) || !is_dir(&target) {
-                return Err(SvnError::new(
-                    ErrorCode::FS_PATH_SYNTAX,
-                    "Cannot replace a directory from within",
-                )
-                .into());
-            }
+            let target = target_from_within(target, source.node.as_ref(), target_path)?;
             self.editor.set_target_revision(self.revision)?;
             self.send_node(&target)?;
             let root = self.editor.open_root(Some(source_revision))?;
@@ -414,7 +400,6 @@ impl Drive<'_> {
 
     /// Brings the next entry of the target up to date; `None` when there are no more.
     fn next_target(&mut self, level: &mut Level, from: usize) -> Result<Option<Option<Level>>> {
-        let Depths { wc, requested } = level.depths;
         let entries = level.target_entries.clone();
         let mut at = from;
         if from >= level.ahead {
@@ -426,21 +411,16 @@ impl Drive<'_> {
             if level.done_target.contains(entry.name) {
                 continue;
             }
-            let mut source_entry = None;
-            if !level.depths.is_upgrade(entry.kind) {
-                let too_shallow = match entry.kind {
-                    NodeKind::File => requested == Depth::Unknown && wc < Depth::Files,
-                    NodeKind::Dir => wc < Depth::Immediates || requested == Depth::Files,
-                };
-                if too_shallow {
-                    continue;
-                }
-                if !level.done_source.contains(entry.name)
-                    && let Some(found) = level.source_entries.as_ref()
-                {
-                    source_entry = found.find_next(entry.name, &mut level.source_hint);
-                }
+            let is_upgrade = level.depths.is_upgrade(entry.kind);
+            if !is_upgrade && level.depths.is_too_shallow(entry.kind) {
+                continue;
             }
+            let source_entry = match level.source_entries.as_ref() {
+                Some(found) if !is_upgrade && !level.done_source.contains(entry.name) => {
+                    found.find_next(entry.name, &mut level.source_hint)
+                }
+                _ => None,
+            };
             let depths = level.depths.below();
             // Most entries did not change: find that out without opening nodes.
             let same = source_entry.is_some_and(|s| s.id == entry.id)
@@ -476,6 +456,22 @@ impl Drive<'_> {
         }
         Ok(None)
     }
+}
+
+/// The target of an edit of a directory itself, which must be one, as its source.
+fn target_from_within(
+    target: Option<Node>,
+    source: Option<&Node>,
+    target_path: &FsPath,
+) -> Result<Node> {
+    let wrong = |message: String| SvnError::new(ErrorCode::FS_PATH_SYNTAX, message);
+    let missing = || wrong(format!("Target path '{target_path}' does not exist"));
+    let target = target.ok_or_else(missing)?;
+    let is_dir = |node: &Node| node.kind() == NodeKind::Dir;
+    if !source.is_some_and(is_dir) || !is_dir(&target) {
+        return Err(wrong("Cannot replace a directory from within".to_owned()).into());
+    }
+    Ok(target)
 }
 
 /// What is left of an entry's path below `prefix`, if it is below it.

@@ -38,11 +38,8 @@ pub(super) fn user(
     if access.login == Login::Never {
         return Ok(None);
     }
-    if let (Some(header), true) = (&access.user_header, head.is_proxied) {
-        let named = head.header(header).map(str::trim).filter(|user| !user.is_empty());
-        if let Some(user) = named {
-            return Ok(Some(Principal::named(user.to_owned())));
-        }
+    if let Some(user) = named_by_proxy(head, access) {
+        return Ok(Some(Principal::named(user.to_owned())));
     }
     let realm = access.realm.as_deref().unwrap_or("");
     if let (Some(which), Some(certificate)) = (access.certificate_name, shown) {
@@ -88,6 +85,12 @@ pub(super) fn user(
         return Ok(known);
     }
     Err(Fail::Prove(Box::new(Claim { user, evidence, delay })))
+}
+
+/// The user that a proxy names, of a request that came by one.
+fn named_by_proxy<'h>(head: &'h Head, access: &AccessConfig) -> Option<&'h str> {
+    let header = access.user_header.as_ref().filter(|_| head.is_proxied)?;
+    head.header(header).map(str::trim).filter(|user| !user.is_empty())
 }
 
 /// The user of a browser that has signed in. Only for what looks, and for a form of our own; never for a client of Subversion.

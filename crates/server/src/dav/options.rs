@@ -44,28 +44,7 @@ pub(super) fn options(session: &Session<'_>, exchange: &mut Exchange) -> DavResu
     // Features that the master lacks are not announced by its mirror.
     let has = |minor| master.is_none_or(|master| master.is_at_least(1, minor));
     if http.v2 && has(7) {
-        let root = &session.root;
-        exchange.header(names::DAV, names::REPLAY_REV_RESOURCE);
-        // An empty path stands for the server's root, which is written as a slash.
-        exchange.header(names::REPOSITORY_ROOT, if root.is_empty() { "/" } else { root });
-        for (name, stub) in [
-            (names::ME_RESOURCE, "me"),
-            (names::REV_ROOT_STUB, "rvr"),
-            (names::REV_STUB, "rev"),
-            (names::TXN_ROOT_STUB, "txr"),
-            (names::TXN_STUB, "txn"),
-            (names::VTXN_ROOT_STUB, "vtxr"),
-            (names::VTXN_STUB, "vtxn"),
-        ] {
-            exchange.header(name, &format!("{root}/{SPECIAL}/{stub}"));
-        }
-        let bulk = match http.bulk_updates {
-            BulkUpdates::On => "On",
-            BulkUpdates::Off => "Off",
-            BulkUpdates::Prefer => "Prefer",
-        };
-        exchange.header(names::ALLOW_BULK_UPDATES, bulk);
-        exchange.header(names::SUPPORTED_POSTS, "create-txn");
+        announce_v2(&session.root, http.bulk_updates, exchange);
         if has(8) {
             exchange.header(names::SUPPORTED_POSTS, "create-txn-with-props");
         }
@@ -84,4 +63,29 @@ pub(super) fn options(session: &Session<'_>, exchange: &mut Exchange) -> DavResu
     let activities = session.address(&Resource::Activities);
     options::reply(exchange.out(), &activities);
     Ok(())
+}
+
+/// Announces the addresses of the second version of the protocol.
+fn announce_v2(root: &str, bulk_updates: BulkUpdates, exchange: &mut Exchange) {
+    exchange.header(names::DAV, names::REPLAY_REV_RESOURCE);
+    // An empty path stands for the server's root, which is written as a slash.
+    exchange.header(names::REPOSITORY_ROOT, if root.is_empty() { "/" } else { root });
+    for (name, stub) in [
+        (names::ME_RESOURCE, "me"),
+        (names::REV_ROOT_STUB, "rvr"),
+        (names::REV_STUB, "rev"),
+        (names::TXN_ROOT_STUB, "txr"),
+        (names::TXN_STUB, "txn"),
+        (names::VTXN_ROOT_STUB, "vtxr"),
+        (names::VTXN_STUB, "vtxn"),
+    ] {
+        exchange.header(name, &format!("{root}/{SPECIAL}/{stub}"));
+    }
+    let bulk = match bulk_updates {
+        BulkUpdates::On => "On",
+        BulkUpdates::Off => "Off",
+        BulkUpdates::Prefer => "Prefer",
+    };
+    exchange.header(names::ALLOW_BULK_UPDATES, bulk);
+    exchange.header(names::SUPPORTED_POSTS, "create-txn");
 }

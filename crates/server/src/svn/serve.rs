@@ -227,16 +227,22 @@ impl<'s> Session<'s> {
             }
             return Err(error);
         }
-        if session.access.blanket() == Blanket::None {
-            let error = SvnError::new(ErrorCode::RA_NOT_AUTHORIZED, "Not authorized for access");
-            session.log_error(&error);
-            session.conn.failure(&error);
-            session.conn.flush()?;
-            return Err(error);
-        }
+        session.require_access()?;
         session.send_repository_info()?;
         session.log_open(greeting);
         Ok(session)
+    }
+
+    /// Refuses a user that may not even read.
+    fn require_access(&mut self) -> SvnResult<()> {
+        if self.access.blanket() != Blanket::None {
+            return Ok(());
+        }
+        let error = SvnError::new(ErrorCode::RA_NOT_AUTHORIZED, "Not authorized for access");
+        self.log_error(&error);
+        self.conn.failure(&error);
+        self.conn.flush()?;
+        Err(error)
     }
 
     fn send_repository_info(&mut self) -> SvnResult<()> {

@@ -1,8 +1,10 @@
 //! Additions of what is on disk.
 
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
 
 use sapwood_core::notify::{Action, Notify};
 use sapwood_core::paths::RelPath;
@@ -201,17 +203,7 @@ impl WorkingCopy {
         // What is below an unversioned directory inherits the same.
         let refresh = refresh && existed;
         let dir = self.abspath(relpath);
-        let failed = |e| Error::io(e, "Can't open directory", &dir);
-        let mut names = Vec::new();
-        for entry in fs::read_dir(&dir).map_err(failed)? {
-            let entry = entry.map_err(failed)?;
-            names.push(entry.file_name());
-        }
-        names.sort();
-        for name in names {
-            if name == ".svn" {
-                continue;
-            }
+        for name in names_in(&dir)? {
             let Some(name) = name.to_str() else {
                 return Err(Error::not_utf8(&dir, name.as_encoded_bytes()));
             };
@@ -399,6 +391,18 @@ impl WorkingCopy {
         }
         Ok(())
     }
+}
+
+/// The names in a directory on disk but for the administrative one, sorted.
+fn names_in(dir: &Path) -> Result<Vec<OsString>> {
+    let failed = |e| Error::io(e, "Can't open directory", dir);
+    let mut names = Vec::new();
+    for entry in fs::read_dir(dir).map_err(failed)? {
+        names.push(entry.map_err(failed)?.file_name());
+    }
+    names.sort();
+    names.retain(|name| name != ".svn");
+    Ok(names)
 }
 
 /// The row of an addition without history, inside a transaction.

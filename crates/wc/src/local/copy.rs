@@ -123,6 +123,28 @@ impl WorkingCopy {
         }
     }
 
+    /// Refuses what cannot be copied.
+    fn check_copied(&self, from: &RelPath) -> Result<()> {
+        let shown = || self.abspath(from).display().to_string();
+        let node = self.view(from)?.ok_or_else(|| {
+            let cause = sapwood_core::SvnError::from(Error::NodeNotFound(self.abspath(from)));
+            let text = format!("'{}' is not under version control", shown());
+            let error = sapwood_core::SvnError::new(ErrorCode::ENTRY_NOT_FOUND, text);
+            Error::Svn(error.with_cause(cause))
+        })?;
+        match node.status() {
+            Status::Deleted => Err(Error::new(
+                ErrorCode::WC_PATH_UNEXPECTED_STATUS,
+                format!("Deleted node '{}' can't be copied.", shown()),
+            )),
+            Status::Excluded | Status::ServerExcluded | Status::NotPresent => Err(Error::new(
+                ErrorCode::WC_PATH_NOT_FOUND,
+                format!("The node '{}' was not found.", shown()),
+            )),
+            _ => Ok(()),
+        }
+    }
+
     /// Refuses what cannot be copied, and where nothing can be copied to.
     pub(crate) fn check_copy(
         &self,
@@ -131,32 +153,9 @@ impl WorkingCopy {
         to: &RelPath,
         metadata_only: bool,
     ) -> Result<()> {
+        source.check_copied(from)?;
         let shown = |relpath: &RelPath| self.abspath(relpath).display().to_string();
-        let shown_source = || source.abspath(from).display().to_string();
         let error = |code, text: String| Err(Error::new(code, text));
-        let versioned = || {
-            let text = format!("'{}' is not under version control", shown_source());
-            Error::new(ErrorCode::ENTRY_NOT_FOUND, text)
-        };
-        let node = source.view(from)?.ok_or_else(|| {
-            let cause = sapwood_core::SvnError::from(Error::NodeNotFound(source.abspath(from)));
-            Error::Svn(sapwood_core::SvnError::from(versioned()).with_cause(cause))
-        })?;
-        match node.status() {
-            Status::Deleted => {
-                return error(
-                    ErrorCode::WC_PATH_UNEXPECTED_STATUS,
-                    format!("Deleted node '{}' can't be copied.", shown_source()),
-                );
-            }
-            Status::Excluded | Status::ServerExcluded | Status::NotPresent => {
-                return error(
-                    ErrorCode::WC_PATH_NOT_FOUND,
-                    format!("The node '{}' was not found.", shown_source()),
-                );
-            }
-            _ => {}
-        }
         let parent = parent_of(to).unwrap_or(RelPath::ROOT);
         let dir = self.view(parent)?;
         self.check_same_repository(source, from, to)?;

@@ -73,19 +73,7 @@ impl WorkingCopy {
                 || row.repos_id != place.repos_id
                 || row.repos_path != place.path)
         {
-            let presence = if row.presence == Presence::Excluded {
-                Presence::Excluded
-            } else {
-                Presence::NotPresent
-            };
-            let mut marker = working_row(self.db(), to, shadow.to_depth, presence, row.kind)?;
-            let origin =
-                From { repos_id: row.repos_id, path: row.repos_path, revision: row.revision };
-            let origin = self.own_place(shadow.source, origin)?;
-            marker.repos_id = origin.repos_id;
-            marker.repos_path = origin.path;
-            marker.revision = origin.revision;
-            return db.put_node(&marker);
+            return self.put_shadow_marker(to, shadow, row);
         }
         let presence = match row.presence {
             Presence::Normal | Presence::Incomplete => Presence::Normal,
@@ -128,6 +116,21 @@ impl WorkingCopy {
             self.copy_shadowed_layer(&child.relpath, &to.child(name), shadow, &below)?;
         }
         Ok(())
+    }
+
+    /// Puts a marker in the place of a node of BASE that does not come along: it is hidden, or is not of the copied revision.
+    fn put_shadow_marker(&self, to: &RelPath, shadow: &Shadow<'_>, row: NodeRow) -> Result<()> {
+        let presence = match row.presence {
+            Presence::Excluded => Presence::Excluded,
+            _ => Presence::NotPresent,
+        };
+        let mut marker = working_row(self.db(), to, shadow.to_depth, presence, row.kind)?;
+        let origin = From { repos_id: row.repos_id, path: row.repos_path, revision: row.revision };
+        let origin = self.own_place(shadow.source, origin)?;
+        marker.repos_id = origin.repos_id;
+        marker.repos_path = origin.path;
+        marker.revision = origin.revision;
+        self.db().put_node(&marker)
     }
 }
 

@@ -6,10 +6,11 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::path::Path;
 
 use sapwood_core::notify::{Action as NotifyAction, State};
 use sapwood_core::paths::{RelPath, RelPathBuf};
-use sapwood_core::{CancelToken, NodeKind};
+use sapwood_core::{CancelToken, NodeKind, PropList};
 
 use super::Notifier;
 use super::move_conflict::{About, failure};
@@ -17,7 +18,8 @@ use super::move_update::layer_of;
 use super::move_update::{Layer, MoveUpdate, Step, either, notify_state};
 use super::rows::SubtreeSql as _;
 use crate::conflict::{
-    Action, Conflict, Operation, PropState, Reason, TextMerge, TextOutcome, merge_props, merge_text,
+    Action, Conflict, Operation, PropChange, PropState, Reason, TextMerge, TextMerged, TextOutcome,
+    merge_props, merge_text,
 };
 use crate::db::{Presence, depth_of};
 use crate::error::{Error, Result};
@@ -390,26 +392,10 @@ impl MoveUpdate<'_> {
             let actual = wc.require_view(relpath)?.props()?;
             state = self.change_props_there(relpath, old, own, &mut conflict)?;
             if modified && let Some(pristine) = own.checksum {
-                let revision = |at: &crate::conflict::Location| {
-                    at.revision.map_or_else(String::new, |revision| format!(".r{revision}"))
-                };
+                let changes = old.props.diff_to(&own.props);
                 let left = wc.text_base_file(source, &pristine)?;
-                let merged = merge_text(
-                    wc,
-                    &TextMerge {
-                        relpath,
-                        left: left.path(),
-                        right: &wc.abspath(source),
-                        left_label: &revision(&self.old),
-                        right_label: ".working",
-                        target_label: &revision(&self.new),
-                        actual: &actual,
-                        changes: &old.props.diff_to(&own.props),
-                        options: sapwood_diff::Options::default(),
-                        external: None,
-                        suffix: None,
-                    },
-                )?;
+                let merged =
+                    self.merge_text_there(source, relpath, left.path(), (&actual, &changes))?;
                 content = match merged.outcome {
                     TextOutcome::Conflict => State::Conflicted,
                     TextOutcome::Merged | TextOutcome::Unchanged => State::Merged,
@@ -426,5 +412,35 @@ impl MoveUpdate<'_> {
         let saying =
             (NotifyAction::UpdateUpdate, Some(NodeKind::File), content, notify_state(state));
         self.close(relpath, saying, &conflict, work)
+    }
+
+    /// Merges the text of a file that was moved into what is there, whose properties are `actual`. The text that it was
+    /// changed from is in the file `left`.
+    fn merge_text_there(
+        &self,
+        source: &RelPath,
+        relpath: &RelPath,
+        left: &Path,
+        (actual, changes): (&PropList, &[PropChange]),
+    ) -> Result<TextMerged> {
+        let revision = |at: &crate::conflict::Location| {
+            at.revision.map_or_else(String::new, |revision| format!(".r{revision}"))
+        };
+        merge_text(
+            self.wc,
+            &TextMerge {
+                relpath,
+                left,
+                right: &self.wc.abspath(source),
+                left_label: &revision(&self.old),
+                right_label: ".working",
+                target_label: &revision(&self.new),
+                actual,
+                changes,
+                options: sapwood_diff::Options::default(),
+                external: None,
+                suffix: None,
+            },
+        )
     }
 }

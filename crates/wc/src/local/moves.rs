@@ -44,40 +44,14 @@ impl WorkingCopy {
             ));
         }
         let source = self.require_view(from)?;
-        let mut record = self.is_same(dest);
-        if record
-            && source.is_dir()
-            && source.status() == Status::Normal
-            && let Some((least, most)) = self.revision_range(from)?
-            && least != most
-        {
-            if !allow_mixed {
-                let shown = self.abspath(from);
-                return Err(Error::new(
-                    ErrorCode::WC_MIXED_REVISIONS,
-                    format!(
-                        "Cannot move mixed-revision subtree '{}' [{least}:{most}]; try updating it \
-                         first",
-                        shown.display()
-                    ),
-                ));
-            }
-            record = false;
-        }
+        let record = self.is_same(dest) && self.is_one_revision(&source, allow_mixed)?;
         let how = Copy { source: self, root: to, metadata_only: true, is_move: record };
         dest.copy_gathered(from, to, how, cancel, Some(notify))?;
         if record {
             self.db().write(|_| self.undo_move_back(to, from))?;
         }
         if !metadata_only {
-            let (old, new) = (self.abspath(from), dest.abspath(to));
-            if let Err(e) = fs::rename(&old, &new) {
-                // Nothing was moved: the first half is undone.
-                let how = Deletion { moved_to: None, dir_externals: true };
-                dest.db().write(|_| dest.delete_node(to, how, &mut Vec::new()))?;
-                let what = format!("Can't move '{}' to '{}'", old.display(), new.display());
-                return Err(Error::Io { what, error: e });
-            }
+            self.rename_or_undo(from, dest, to)?;
         }
         self.remove_moved_markers(&source, dest, to)?;
         let mut deleted = Vec::new();
@@ -89,6 +63,37 @@ impl WorkingCopy {
             super::notify_path(self, notify, Action::Delete, relpath);
         }
         self.run_queue(cancel)
+    }
+
+    /// Whether a node that is to be moved is of one revision, so that the move can be recorded as one. A directory of mixed
+    /// revisions is refused, unless they are allowed.
+    fn is_one_revision(&self, source: &View, allow_mixed: bool) -> Result<bool> {
+        if !source.is_dir() || source.status() != Status::Normal {
+            return Ok(true);
+        }
+        let Some((least, most)) = self.revision_range(source.relpath())? else { return Ok(true) };
+        if least != most && !allow_mixed {
+            let shown = self.abspath(source.relpath());
+            return Err(Error::new(
+                ErrorCode::WC_MIXED_REVISIONS,
+                format!(
+                    "Cannot move mixed-revision subtree '{}' [{least}:{most}]; try updating it \
+                     first",
+                    shown.display()
+                ),
+            ));
+        }
+        Ok(least == most)
+    }
+
+    /// Moves what is on disk. Where that fails, nothing was moved, and the copy in the database is undone.
+    fn rename_or_undo(&self, from: &RelPath, dest: &Self, to: &RelPath) -> Result<()> {
+        let (old, new) = (self.abspath(from), dest.abspath(to));
+        let Err(error) = fs::rename(&old, &new) else { return Ok(()) };
+        let how = Deletion { moved_to: None, dir_externals: true };
+        dest.db().write(|_| dest.delete_node(to, how, &mut Vec::new()))?;
+        let what = format!("Can't move '{}' to '{}'", old.display(), new.display());
+        Err(Error::Io { what, error })
     }
 
     /// Refuses the root of the working copy, and of the repository.

@@ -233,17 +233,7 @@ impl WorkingCopy {
                 merged.clone()
             }
         };
-        let source = chosen.ok_or_else(|| {
-            let shown = self.abspath(relpath);
-            Error::new(
-                ErrorCode::WC_CONFLICT_RESOLVER_FAILURE,
-                format!(
-                    "Conflict on '{}' could not be resolved because the chosen version of the file \
-                     is not available.",
-                    shown.display()
-                ),
-            )
-        })?;
+        let source = chosen.ok_or_else(|| self.no_such_version(relpath))?;
         if source != relpath {
             work.push(WorkItem::FileInstall {
                 relpath: relpath.to_owned(),
@@ -263,6 +253,18 @@ impl WorkingCopy {
             forget_conflict(self.db(), relpath, |conflict| conflict.text = None)
         })?;
         self.run_queue(cancel)
+    }
+
+    fn no_such_version(&self, relpath: &RelPath) -> Error {
+        let shown = self.abspath(relpath);
+        Error::new(
+            ErrorCode::WC_CONFLICT_RESOLVER_FAILURE,
+            format!(
+                "Conflict on '{}' could not be resolved because the chosen version of the file is \
+                 not available.",
+                shown.display()
+            ),
+        )
     }
 
     /// Merges the three texts, with one side only where both differ; the path of the result.

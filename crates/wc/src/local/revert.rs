@@ -276,15 +276,7 @@ impl WorkingCopy {
         if op_depth > 0 && op_depth == depth_of(relpath) {
             let (lo, hi) = subtree(relpath);
             let id = db.wc_id();
-            let blocked: Option<i64> = db.first(
-                "SELECT 1 FROM nodes WHERE wc_id = ?1 AND parent_relpath = ?2 AND (op_depth > ?3 OR \
-                 (op_depth = ?3 AND presence IN ('normal', 'incomplete'))) UNION ALL SELECT 1 FROM \
-                 actual_node a WHERE wc_id = ?1 AND parent_relpath = ?2 AND NOT EXISTS (SELECT 1 FROM \
-                 nodes n WHERE wc_id = ?1 AND n.local_relpath = a.local_relpath)",
-                params![id, relpath.as_str(), op_depth],
-                |row| row.get(0),
-            )?;
-            if blocked.is_some() {
+            if has_own_children(db, relpath, op_depth)? {
                 return Err(children());
             }
             let deepened = db.execute(
@@ -413,6 +405,20 @@ impl WorkingCopy {
         };
         same.map(|same| !same).map_err(failed)
     }
+}
+
+/// Whether there are children that a revert of a directory alone would take the ground from: changed ones, those of its own
+/// layer, or conflicts without a node.
+fn has_own_children(db: &Db, relpath: &RelPath, op_depth: i64) -> Result<bool> {
+    let found: Option<i64> = db.first(
+        "SELECT 1 FROM nodes WHERE wc_id = ?1 AND parent_relpath = ?2 AND (op_depth > ?3 OR \
+         (op_depth = ?3 AND presence IN ('normal', 'incomplete'))) UNION ALL SELECT 1 FROM \
+         actual_node a WHERE wc_id = ?1 AND parent_relpath = ?2 AND NOT EXISTS (SELECT 1 FROM \
+         nodes n WHERE wc_id = ?1 AND n.local_relpath = a.local_relpath)",
+        params![db.wc_id(), relpath.as_str(), op_depth],
+        |row| row.get(0),
+    )?;
+    Ok(found.is_some())
 }
 
 fn clear_moved_to(db: &Db, relpath: &RelPath) -> Result<()> {

@@ -180,20 +180,7 @@ impl WorkingCopy {
                 let changed = self.compare_one(node, look)?;
                 assemble(self, &table, node, look, changed, Some(&context), true)?
             }
-            None => {
-                let conflict = table.find(&relpath).and_then(|node| node.actual.as_ref());
-                let conflicted = conflict.is_some_and(|a| a.conflict.is_some());
-                let there = look.is_some() && target != crate::layout::ADM;
-                match there || conflicted {
-                    true => {
-                        let patterns = self.ignore_patterns(anchor, &options.ignores)?;
-                        let ignored = patterns.matches(target.as_bytes());
-                        let kind = look.map(|look| look.kind);
-                        Some(unversioned(&table, &relpath, kind, ignored, conflicted))
-                    }
-                    false => None,
-                }
-            }
+            None => self.unversioned_target(&table, (anchor, target), options, look)?,
         };
         let status = notify.beside(&context, target, local)?;
         let gone = matches!(
@@ -213,6 +200,27 @@ impl WorkingCopy {
             Some(status) => notify.send(status),
             None => Ok(()),
         }
+    }
+
+    /// The status of a target that is no node: none where there is nothing.
+    fn unversioned_target(
+        &self,
+        table: &Table,
+        (anchor, target): (&RelPath, &RelPath),
+        options: &Options,
+        look: Option<Look>,
+    ) -> Result<Option<Status>> {
+        let relpath = anchor.join(target);
+        let conflict = table.find(&relpath).and_then(|node| node.actual.as_ref());
+        let conflicted = conflict.is_some_and(|a| a.conflict.is_some());
+        let there = look.is_some() && target != crate::layout::ADM;
+        if !there && !conflicted {
+            return Ok(None);
+        }
+        let patterns = self.ignore_patterns(anchor, &options.ignores)?;
+        let ignored = patterns.matches(target.as_bytes());
+        let kind = look.map(|look| look.kind);
+        Ok(Some(unversioned(table, &relpath, kind, ignored, conflicted)))
     }
 }
 

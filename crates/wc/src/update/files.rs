@@ -6,24 +6,22 @@ use std::sync::Arc;
 
 use sapwood_core::checksum::Md5Reader;
 use sapwood_core::notify::{Action as NotifyAction, LockState, Notify, State};
-use sapwood_core::paths::{RelPath, RelPathBuf};
+use sapwood_core::paths::RelPath;
 use sapwood_core::props::names;
-use sapwood_core::{
-    ErrorCode, Md5, NodeKind, PropList, Revnum, Sha1, SvnError, SvnResult, path, uri,
-};
+use sapwood_core::{ErrorCode, Md5, NodeKind, PropList, Sha1, SvnError, SvnResult, path, uri};
 use sapwood_delta::TextDelta;
 
 use super::batch::{Body, NewText, Step, Work};
-use super::conflicts::ConflictSides;
-use super::dirs::{LastChange, notify_state, patched};
+use super::dirs::{notify_state, patched};
+use super::node::OpenNode;
 use super::text::{Lazy, receive};
-use super::{UpdateEditor, is_regular, sort_changes};
+use super::{UpdateEditor, sort_changes};
 use crate::base::BaseNode;
 use crate::conflict::{
     Action, Conflict, PropChange, Reason, TextMerge, TextOutcome, merge_props, merge_text,
     update_labels,
 };
-use crate::db::{Kind, NodeRow, Presence, write_inherited, write_props};
+use crate::db::NodeRow;
 use crate::error::{Error, Result};
 use crate::files::{self, Form};
 use crate::layout;
@@ -34,22 +32,7 @@ use crate::work_item::WorkItem;
 /// A file that is open.
 #[derive(Debug)]
 pub(super) struct OpenFile {
-    pub(super) relpath: RelPathBuf,
-    pub(super) parent: u64,
-    pub(super) repos_path: RelPathBuf,
-    pub(super) old_revision: Option<Revnum>,
-    pub(super) old_repos_path: Option<RelPathBuf>,
-    pub(super) skip: bool,
-    pub(super) notified: bool,
-    pub(super) adding: bool,
-    pub(super) shadowed: bool,
-    pub(super) obstructed: bool,
-    pub(super) obstruction_found: bool,
-    pub(super) add_existed: bool,
-    pub(super) edited: bool,
-    pub(super) conflict: Option<Conflict>,
-    pub(super) changes: Vec<PropChange>,
-    pub(super) changed: LastChange,
+    pub(super) node: OpenNode,
     /// The pristine text before.
     pub(super) old_text: Option<Sha1>,
     /// The pristine text after, when it changed.
@@ -57,37 +40,8 @@ pub(super) struct OpenFile {
 }
 
 impl OpenFile {
-    pub(super) fn new(relpath: RelPathBuf, parent: u64, adding: bool) -> Self {
-        Self {
-            relpath,
-            parent,
-            repos_path: RelPathBuf::default(),
-            old_revision: None,
-            old_repos_path: None,
-            skip: false,
-            notified: false,
-            adding,
-            shadowed: false,
-            obstructed: false,
-            obstruction_found: false,
-            add_existed: false,
-            edited: false,
-            conflict: None,
-            changes: Vec::new(),
-            changed: LastChange::default(),
-            old_text: None,
-            new_text: None,
-        }
-    }
-
-    fn places(&self) -> ConflictSides<'_> {
-        ConflictSides {
-            old_path: self.old_repos_path.as_deref(),
-            old_revision: self.old_revision,
-            old_kind: Some(NodeKind::File),
-            new_path: &self.repos_path,
-            new_kind: Some(NodeKind::File),
-        }
+    pub(super) const fn new(node: OpenNode) -> Self {
+        Self { node, old_text: None, new_text: None }
     }
 }
 
@@ -100,26 +54,6 @@ struct Outcome {
 }
 
 impl UpdateEditor<'_> {
-    fn mark_file_edited(&mut self, handle: u64) -> Result<()> {
-        let file = self.file_mut(handle)?;
-        if file.edited {
-            return Ok(());
-        }
-        let parent = file.parent;
-        self.mark_dir_edited(parent)?;
-        let file = self.file_mut(handle)?;
-        file.edited = true;
-        let Some(mut conflict) = file.conflict.take() else { return Ok(()) };
-        file.notified = true;
-        let relpath = file.relpath.clone();
-        if let Some(file) = self.files.get(&handle) {
-            self.complete(&mut conflict, &file.places(), None)?;
-        }
-        self.raise(&relpath, &conflict, NodeKind::File)?;
-        self.file_mut(handle)?.conflict = Some(conflict);
-        Ok(())
-    }
-
     /// Takes the text of a file.
     pub(super) fn receive_text(
         &mut self,
@@ -127,13 +61,13 @@ impl UpdateEditor<'_> {
         expected: Option<Md5>,
         delta: &mut dyn TextDelta,
     ) -> SvnResult<()> {
-        if self.file_mut(handle)?.skip {
+        if self.file_mut(handle)?.node.skip {
             return Ok(());
         }
-        self.mark_file_edited(handle)?;
+        self.mark_edited(handle)?;
         self.require_temporary()?;
         let file = self.file_mut(handle)?;
-        let (relpath, adding) = (file.relpath.clone(), file.adding);
+        let (relpath, adding) = (file.node.relpath.clone(), file.node.adding);
         let old = file.old_text.filter(|_| !adding);
         let recorded = match old {
             Some(old) => self.wc.db().pristine(&old)?.map(|row| row.md5),
@@ -197,17 +131,12 @@ impl UpdateEditor<'_> {
         name: &str,
         value: Option<&[u8]>,
     ) -> Result<()> {
-        let file = self.file_mut(handle)?;
-        if file.skip {
+        if !self.change_prop(handle, name, value)? {
             return Ok(());
         }
-        file.changes.push((name.to_owned(), value.map(<[u8]>::to_vec)));
-        if !file.edited && is_regular(name) {
-            self.mark_file_edited(handle)?;
-        }
         let file = self.file_mut(handle)?;
-        if name == names::SPECIAL && !file.shadowed && !file.adding {
-            let relpath = file.relpath.clone();
+        if name == names::SPECIAL && !file.node.shadowed && !file.node.adding {
+            let relpath = file.node.relpath.clone();
             self.becomes_special(handle, &relpath, value.is_some())?;
         }
         Ok(())
@@ -223,19 +152,19 @@ impl UpdateEditor<'_> {
         if !view.props_modified() && !self.wc.file_modified(&view)? {
             return Ok(());
         }
-        let mut conflict = self.file_mut(handle)?.conflict.take().unwrap_or_default();
+        let mut conflict = self.file_mut(handle)?.node.conflict.take().unwrap_or_default();
         conflict.tree = super::conflicts::tree(Reason::Edited, Action::Replace).tree;
         if let Some(file) = self.files.get(&handle) {
-            self.complete(&mut conflict, &file.places(), None)?;
+            self.complete(&mut conflict, &file.node.places(), None)?;
         }
         self.step(Step::MakeCopy(relpath.to_owned(), conflict.write()))?;
         self.flush()?;
         self.notify(relpath, NotifyAction::TreeConflict, Some(NodeKind::File));
         let file = self.file_mut(handle)?;
-        file.conflict = Some(conflict);
-        file.shadowed = true;
-        file.add_existed = false;
-        file.notified = true;
+        file.node.conflict = Some(conflict);
+        file.node.shadowed = true;
+        file.node.add_existed = false;
+        file.node.notified = true;
         Ok(())
     }
 
@@ -244,13 +173,13 @@ impl UpdateEditor<'_> {
         let Some(mut file) = self.files.remove(&handle) else {
             return Err(super::protocol("A file that is not open was closed"));
         };
-        if file.skip {
+        if file.node.skip {
             return Ok(());
         }
         self.check_text(&file, expected)?;
-        let mut conflict = file.conflict.take().filter(|_| file.edited);
-        let sorted = sort_changes(std::mem::take(&mut file.changes));
-        file.changed.take(&sorted.entry);
+        let mut conflict = file.node.conflict.take().filter(|_| file.node.edited);
+        let sorted = sort_changes(std::mem::take(&mut file.node.changes));
+        file.node.changed.take(&sorted.entry);
         let lock = self.lock_gone(&file, &sorted.entry)?;
 
         let (base_props, local_props) = self.props_before(&file)?;
@@ -263,22 +192,14 @@ impl UpdateEditor<'_> {
         let new_sum = file.new_text.as_ref().map(|t| t.sha1).or(file.old_text);
 
         self.file_closed = true;
-        let mut row = NodeRow::new(file.relpath.clone(), 0, Presence::Normal, Kind::File);
-        row.repos_id = Some(self.repos_id);
-        row.repos_path = Some(file.repos_path.clone());
-        row.revision = self.revision;
-        row.properties = Some(write_props(&new_props));
+        let mut row = self.row_after(&file.node, &new_props, sorted.dav);
         row.checksum = Some(new_sum.ok_or_else(|| Error::Corrupt {
-            path: self.wc.abspath(&file.relpath),
+            path: self.wc.abspath(&file.node.relpath),
             what: "the file has no checksum".to_owned(),
         })?);
-        file.changed.put(&mut row);
         row.file_external = self.file_external;
-        let dav: PropList = sorted.dav.into_iter().filter_map(|(n, v)| Some((n, v?))).collect();
-        row.dav_cache = (!dav.is_empty()).then(|| write_props(&dav));
-
         let has_text = file.new_text.is_some();
-        let mut outcome = if file.shadowed {
+        let mut outcome = if file.node.shadowed {
             let content = if has_text { State::Changed } else { State::Unchanged };
             if let Some(text) = file.new_text.take() {
                 self.batch.add_text(text);
@@ -288,39 +209,32 @@ impl UpdateEditor<'_> {
             let form = FormOf { new: &new_props, local: &local_props, changes: &sorted.regular };
             self.working_file(&mut file, &form, &row, &mut conflict, lock)?
         };
-        if let Some(conflict) = &mut conflict {
-            let deletion = self.deletion_of(Some(file.parent), &file.relpath);
-            self.complete(conflict, &file.places(), deletion.as_ref())?;
-            self.add_marker(&file.relpath, conflict, &mut outcome.work)?;
-        }
-        row.inherited_props =
-            self.params.inherited.remove(&file.relpath).map(|list| write_inherited(&list));
+        self.close_conflict(&file.node, conflict.as_mut(), &mut outcome.work)?;
         let mut node = BaseNode::new(row);
         node.keep_recorded = outcome.keep_recorded;
         let mime = merged.actual.get_str(names::MIME_TYPE).map(str::to_owned);
-        node.actual_props = (!file.shadowed).then_some(merged.actual);
-        node.delete_working = file.add_existed && file.adding;
-        node.delete_here = file.shadowed && file.obstruction_found;
+        node.actual_props = (!file.node.shadowed).then_some(merged.actual);
+        node.delete_working = file.node.add_existed && file.node.adding;
+        node.delete_here = file.node.shadowed && file.node.obstruction_found;
         node.conflict = conflict.as_ref().map(Conflict::write);
         self.step(Step::Put(Box::new(node), outcome.work))?;
         self.wc.options().meter.add_file();
-        let name = path::basename(&file.relpath).to_owned();
-        self.dir_mut(file.parent)?.not_present.remove(&name);
+        self.is_written(&file.node)?;
         self.notify_file(&file, outcome.content, prop_state, lock, mime.as_deref());
         Ok(())
     }
 
     /// The properties that a file had: those of BASE, and those that the user sees.
     fn props_before(&mut self, file: &OpenFile) -> Result<(PropList, PropList)> {
-        if file.adding && !file.add_existed {
+        if file.node.adding && !file.node.add_existed {
             return Ok((PropList::new(), PropList::new()));
         }
-        self.flush_if_touched(&file.relpath)?;
-        let base = self.old_props(&file.relpath, file.add_existed)?;
-        let local = if file.shadowed {
+        self.flush_if_touched(&file.node.relpath)?;
+        let base = self.old_props(&file.node.relpath, file.node.add_existed)?;
+        let local = if file.node.shadowed {
             base.clone()
         } else {
-            self.wc.view(&file.relpath)?.map_or_else(|| Ok(PropList::new()), |v| v.props())?
+            self.wc.view(&file.node.relpath)?.map_or_else(|| Ok(PropList::new()), |v| v.props())?
         };
         Ok((base, local))
     }
@@ -329,7 +243,7 @@ impl UpdateEditor<'_> {
         if let (Some(text), Some(expected)) = (&file.new_text, expected)
             && text.md5 != expected
         {
-            let shown = self.wc.abspath(&file.relpath);
+            let shown = self.wc.abspath(&file.node.relpath);
             return Err(Error::Svn(SvnError::checksum_mismatch(
                 shown.display(),
                 expected,
@@ -342,11 +256,11 @@ impl UpdateEditor<'_> {
     /// Whether the other side reports that a lock is gone; then removes it.
     fn lock_gone(&mut self, file: &OpenFile, entry: &[PropChange]) -> Result<LockState> {
         let gone = entry.iter().any(|(name, _)| name == names::ENTRY_LOCK_TOKEN);
-        let same_place = file.old_repos_path.as_ref() == Some(&file.repos_path);
+        let same_place = file.node.old_repos_path.as_ref() == Some(&file.node.repos_path);
         if !gone || (self.is_switch() && !same_place) {
             return Ok(LockState::Unchanged);
         }
-        if let Some(path) = &file.old_repos_path {
+        if let Some(path) = &file.node.old_repos_path {
             let path = path.clone();
             self.step(Step::RemoveLock(self.repos_id, path))?;
         }
@@ -363,7 +277,7 @@ impl UpdateEditor<'_> {
         lock: LockState,
     ) -> Result<Outcome> {
         let mut out = Outcome { content: State::Unchanged, ..Outcome::default() };
-        if file.obstruction_found || file.obstructed {
+        if file.node.obstruction_found || file.node.obstructed {
             // The existing file becomes the node, or obstructs it; either way it stays.
             if let Some(text) = file.new_text.take() {
                 self.batch.add_text(text);
@@ -372,10 +286,10 @@ impl UpdateEditor<'_> {
             out.keep_recorded = out.content == State::Unchanged;
             return Ok(out);
         }
-        let modified = if file.adding && !file.add_existed {
+        let modified = if file.node.adding && !file.node.add_existed {
             false
         } else {
-            match self.wc.view(&file.relpath)? {
+            match self.wc.view(&file.node.relpath)? {
                 Some(view) => self.wc.file_modified(&view)?,
                 None => false,
             }
@@ -397,7 +311,7 @@ impl UpdateEditor<'_> {
                     self.install_again(file, form, modified, &mut out.work)?;
                 } else {
                     if lock == LockState::Unlocked {
-                        let relpath = file.relpath.clone();
+                        let relpath = file.node.relpath.clone();
                         out.work.push(Work::Item(WorkItem::SyncFileFlags { relpath }));
                     }
                     out.keep_recorded = true;
@@ -416,7 +330,7 @@ impl UpdateEditor<'_> {
         text: &NewText,
         lock: LockState,
     ) -> Result<Work> {
-        let relpath = file.relpath.clone();
+        let relpath = file.node.relpath.clone();
         let use_commit_times = self.wc.options().use_commit_times;
         let Body::Memory(bytes) = &text.body else {
             let item = WorkItem::FileInstall {
@@ -435,14 +349,14 @@ impl UpdateEditor<'_> {
             time: row.changed_date.filter(|_| use_commit_times),
         };
         if form.new.get(crate::props::rules::NEEDS_LOCK).is_some() {
-            let kept = !file.adding && lock != LockState::Unlocked;
+            let kept = !file.node.adding && lock != LockState::Unlocked;
             let locked = kept && self.wc.lock_of(row)?.is_some();
             made.read_only = !locked;
         }
         if !special {
             made.translation = self.translation_of(form.new, row);
         }
-        let new = file.adding && !file.add_existed && !special;
+        let new = file.node.adding && !file.node.add_existed && !special;
         Ok(Work::Install { relpath, form: made, text: Arc::clone(bytes), new })
     }
 
@@ -478,7 +392,7 @@ impl UpdateEditor<'_> {
         // The merge reads the new text from the store.
         self.flush()?;
         let right = layout::pristine(self.wc.root(), &sha1);
-        let old = file.old_text.filter(|_| !file.add_existed);
+        let old = file.old_text.filter(|_| !file.node.add_existed);
         let (left, temporary) = match old {
             // The text base of a modified file is kept.
             Some(old) => (layout::pristine(self.wc.root(), &old), None),
@@ -489,15 +403,15 @@ impl UpdateEditor<'_> {
             }
         };
         let labels = update_labels(
-            path::basename(&file.relpath),
-            file.old_revision,
+            path::basename(&file.node.relpath),
+            file.node.old_revision,
             self.to_revision()?,
             &self.wc.options().preserved_extensions,
         );
         let merged = merge_text(
             &self.wc,
             &TextMerge {
-                relpath: &file.relpath,
+                relpath: &file.node.relpath,
                 left: &left,
                 right: &right,
                 left_label: &labels.0,
@@ -540,7 +454,7 @@ impl UpdateEditor<'_> {
     ) -> Result<()> {
         let mut source = None;
         if modified {
-            let path = self.wc.abspath(&file.relpath);
+            let path = self.wc.abspath(&file.node.relpath);
             let normal = Translation::of(form.local, None);
             let temporary = self.wc.temporary();
             if normal.special {
@@ -559,12 +473,12 @@ impl UpdateEditor<'_> {
             && let Some(sha1) = file.old_text
         {
             // The file is its own text base as long as it has its old form only.
-            let mut text = self.wc.open_text_base(&file.relpath, &sha1)?;
+            let mut text = self.wc.open_text_base(&file.node.relpath, &sha1)?;
             source = Some(self.wc.abspath(&self.wc.set_aside(&mut text)?));
         }
         let relpath = source.as_deref().map(|path| self.wc.relpath(path)).transpose()?;
         work.push(Work::Item(WorkItem::FileInstall {
-            relpath: file.relpath.clone(),
+            relpath: file.node.relpath.clone(),
             use_commit_times: self.wc.options().use_commit_times,
             record_fileinfo: !modified,
             source: relpath,
@@ -580,27 +494,13 @@ impl UpdateEditor<'_> {
         lock: LockState,
         mime: Option<&str>,
     ) {
-        if file.notified || !(file.edited || lock == LockState::Unlocked) {
+        if file.node.notified || !(file.node.edited || lock == LockState::Unlocked) {
             return;
         }
-        let action = if !file.edited {
-            NotifyAction::UpdateBrokenLock
-        } else if file.shadowed || file.obstructed {
-            if file.adding {
-                NotifyAction::UpdateShadowedAdd
-            } else {
-                NotifyAction::UpdateShadowedUpdate
-            }
-        } else if file.obstruction_found || file.add_existed {
-            if content == State::Conflicted {
-                NotifyAction::UpdateUpdate
-            } else {
-                NotifyAction::Exists
-            }
-        } else if file.adding {
-            NotifyAction::UpdateAdd
-        } else {
-            NotifyAction::UpdateUpdate
+        let action = match file.node.action() {
+            _ if !file.node.edited => NotifyAction::UpdateBrokenLock,
+            NotifyAction::Exists if content == State::Conflicted => NotifyAction::UpdateUpdate,
+            action => action,
         };
         let value = Notify {
             kind: Some(NodeKind::File),
@@ -611,7 +511,7 @@ impl UpdateEditor<'_> {
             revision: self.revision,
             ..Notify::new(action, "")
         };
-        self.notify_value(&file.relpath, value);
+        self.notify_value(&file.node.relpath, value);
     }
 }
 

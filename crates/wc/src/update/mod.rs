@@ -10,7 +10,8 @@
 //! | --- | --- |
 //! | `batch` | steps that are written together |
 //! | `writers` | threads that write files meanwhile |
-//! | `dirs`, `files` | what is known of an open directory or file, and what closing it does |
+//! | `node` | what is known of an open node, and what directories and files do alike |
+//! | `dirs`, `files` | what only an open directory or file has, and what closing it does |
 //! | `opening` | what is decided when a node is opened, added, deleted or absent |
 //! | `conflicts` | tree conflicts |
 //! | `text` | receiving texts |
@@ -19,6 +20,7 @@ mod batch;
 mod conflicts;
 mod dirs;
 mod files;
+mod node;
 mod opening;
 mod text;
 mod writers;
@@ -41,8 +43,8 @@ use crate::work_item::WorkItem;
 
 use batch::{Batch, Step};
 use dirs::Dir;
-pub(crate) use dirs::LastChange;
 use files::OpenFile;
+pub(crate) use node::LastChange;
 
 /// The target and the options of an update.
 pub struct Params<'a> {
@@ -387,18 +389,6 @@ fn is_regular(name: &str) -> bool {
 }
 
 impl UpdateEditor<'_> {
-    fn change_dir(&mut self, dir: u64, name: &str, value: Option<&[u8]>) -> SvnResult<()> {
-        let open = self.dir_mut(dir)?;
-        if open.skip {
-            return Ok(());
-        }
-        open.changes.push((name.to_owned(), value.map(<[u8]>::to_vec)));
-        if !open.edited && is_regular(name) {
-            self.mark_dir_edited(dir)?;
-        }
-        Ok(())
-    }
-
     /// Gives the edit up. Texts that were received whole are kept: the next update need not fetch them again.
     fn abort(&mut self) -> SvnResult<()> {
         self.flush()?;
@@ -427,7 +417,7 @@ impl StepEditor for UpdateEditor<'_> {
                 self.ask(|this| this.absent(path, kind, parent.0))?;
             }
             EditStep::Prop { kind: Dir, node, name, value } => {
-                self.change_dir(node.0, name, value)?;
+                self.change_prop(node.0, name, value)?;
             }
             EditStep::Prop { kind: File, node, name, value } => {
                 self.change_file(node.0, name, value)?;

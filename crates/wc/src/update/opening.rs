@@ -5,10 +5,11 @@ use sapwood_core::notify::Action as NotifyAction;
 use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::{Depth, ErrorCode, NodeKind, path};
 
-use super::batch::Step;
+use super::batch::{Step, Work};
 use super::conflicts::{ConflictSides, tree};
-use super::dirs::{Dir, LastChange};
+use super::dirs::Dir;
 use super::files::OpenFile;
+use super::node::OpenNode;
 use super::{UpdateEditor, protocol};
 use crate::base::{BaseNode, Removal};
 use crate::conflict::{Action, Conflict, Reason};
@@ -17,15 +18,11 @@ use crate::error::{Error, Result};
 use crate::layout;
 use crate::root::disk_kind;
 use crate::view::{Addition, Status, View};
+use crate::work_item::WorkItem;
 
-/// What is at the path of an addition.
+/// What an addition meets at its path.
 #[derive(Default)]
-struct Obstruction {
-    skip: bool,
-    notified: bool,
-    shadowed: bool,
-    add_existed: bool,
-    obstruction_found: bool,
+struct Met {
     /// A conflict that is recorded with the node, at once.
     conflict: Option<Conflict>,
     /// A conflict that is recorded only when something is really changed.
@@ -47,7 +44,7 @@ impl UpdateEditor<'_> {
         if self.file_external {
             return Ok(self.target.clone());
         }
-        let parent = &self.dir(parent)?.relpath;
+        let parent = &self.dir(parent)?.node.relpath;
         // The path comes from a peer, and may be empty.
         let name = Some(edit_path.name()).filter(|name| !name.is_empty());
         let relpath = name.map(|name| parent.child(name));
@@ -62,8 +59,9 @@ impl UpdateEditor<'_> {
         Ok(relpath)
     }
 
-    fn refuse_adm(&self, relpath: &RelPath, what: &str) -> Result<()> {
+    fn refuse_adm(&self, relpath: &RelPath, kind: NodeKind) -> Result<()> {
         if path::basename(relpath) == layout::ADM {
+            let what = if kind == NodeKind::Dir { "directory" } else { "file" };
             let shown = self.wc.abspath(relpath);
             let message = format!(
                 "Failed to add {what} '{}': object of the same name as the administrative directory",
@@ -82,12 +80,12 @@ impl UpdateEditor<'_> {
         parent: Option<u64>,
     ) -> Result<RelPathBuf> {
         let below = |parent: u64| -> Result<RelPathBuf> {
-            Ok(self.dir(parent)?.repos_path.child(path::basename(relpath)))
+            Ok(self.dir(parent)?.node.repos_path.child(path::basename(relpath)))
         };
         match (&self.params.switch_to, parent) {
             (Some(to), None) if self.params.target.is_empty() => Ok(to.clone()),
             (Some(to), Some(parent))
-                if *relpath == self.target && self.dir(parent)?.parent.is_none() =>
+                if *relpath == self.target && self.dir(parent)?.node.parent.is_none() =>
             {
                 Ok(to.clone())
             }
@@ -104,7 +102,7 @@ impl UpdateEditor<'_> {
     pub(super) fn begin_root(&mut self) -> Result<u64> {
         self.root_opened = true;
         let relpath = self.params.anchor.clone();
-        let mut dir = Dir::new(relpath.clone(), None, false);
+        let mut dir = Dir::new(OpenNode::new(relpath.clone(), NodeKind::Dir, None, false));
         let handle = self.handle();
         if self.file_external {
             // It has nothing to do with the directory that it is put into, which may have no place in
@@ -117,8 +115,8 @@ impl UpdateEditor<'_> {
             let target = self.target.clone();
             self.skip(&relpath);
             self.skip(&target);
-            dir.skip = true;
-            dir.notified = true;
+            dir.node.skip = true;
+            dir.node.notified = true;
             self.notify(&target, NotifyAction::SkipConflicted, None);
             self.dirs.insert(handle, dir);
             return Ok(handle);
@@ -129,12 +127,13 @@ impl UpdateEditor<'_> {
             .ok_or_else(|| Error::NodeNotFound(self.wc.abspath(&relpath)))?;
         let base =
             view.base().ok_or_else(|| Error::NodeNotFound(self.wc.abspath(&relpath)))?.clone();
-        from_base(&mut dir, &base);
-        dir.repos_path = self.new_repos_path(&relpath, base.repos_path.as_deref(), None)?;
+        dir.node.take_base(&base);
+        dir.depth = depth_in(&base);
+        dir.node.repos_path = self.new_repos_path(&relpath, base.repos_path.as_deref(), None)?;
         if ignored {
-            dir.shadowed = true;
+            dir.node.shadowed = true;
         } else if view.has_work() {
-            dir.shadowed = true;
+            dir.node.shadowed = true;
             if let Some(moved) = self.wc.db().moved_to_of(&relpath, 0)? {
                 let mut conflict = tree(Reason::MovedAway, Action::Edit);
                 if let Some(tree) = &mut conflict.tree {
@@ -142,181 +141,171 @@ impl UpdateEditor<'_> {
                     tree.move_destination = Some(moved.target);
                 }
                 if moved.source == relpath {
-                    dir.conflict = Some(conflict);
+                    dir.node.conflict = Some(conflict);
                 } else {
-                    self.complete(&mut conflict, &dir.places(), None)?;
+                    self.complete(&mut conflict, &dir.node.places(), None)?;
                     self.raise(&moved.source, &conflict, NodeKind::Dir)?;
                 }
             }
         }
         if self.params.target.is_empty() {
             dir.was_incomplete = base.presence == Presence::Incomplete;
-            let revision = self.to_revision()?;
-            let repos_path = dir.repos_path.clone();
-            self.step(Step::StartDirectory { relpath, repos_path, revision })?;
+            self.start_directory(&dir)?;
         }
         self.dirs.insert(handle, dir);
         Ok(handle)
+    }
+
+    /// Opens a node that BASE has: what is known of it, and its row unless it is skipped.
+    fn open_known(
+        &mut self,
+        edit_path: &RelPath,
+        parent: u64,
+        kind: NodeKind,
+    ) -> Result<(OpenNode, Option<NodeRow>)> {
+        self.check_cancel()?;
+        let relpath = self.child_of(parent, edit_path)?;
+        let mut node = self.child_node(relpath.clone(), kind, parent, false)?;
+        if node.skip {
+            return Ok((node, None));
+        }
+        if self.is_other_root(&relpath) {
+            self.skip_node(&mut node, NotifyAction::UpdateSkipObstruction, Some(kind));
+            return Ok((node, None));
+        }
+        self.flush_if_touched(&relpath)?;
+        let view = self.view_of(&relpath)?;
+        let base = self.base_of(&view)?;
+        node.take_base(&base);
+        node.repos_path =
+            self.new_repos_path(&relpath, base.repos_path.as_deref(), Some(parent))?;
+        let (conflicted, ignored) = self.node_conflict(&view, node.shadowed)?;
+        if conflicted {
+            self.skip_node(&mut node, NotifyAction::SkipConflicted, None);
+            return Ok((node, None));
+        }
+        node.shadowed |= ignored;
+        if !node.shadowed {
+            let found = self.check_tree_conflict(&view, true, Some(kind), Action::Edit)?;
+            (node.obstructed, node.shadowed) = obstructed_or_shadowed(found.as_ref());
+            node.conflict = found;
+        }
+        Ok((node, Some(base)))
+    }
+
+    /// Skips a node with everything in it, and reports that.
+    fn skip_node(&mut self, node: &mut OpenNode, action: NotifyAction, kind: Option<NodeKind>) {
+        self.skip(&node.relpath);
+        (node.skip, node.notified) = (true, true);
+        self.notify(&node.relpath, action, kind);
+    }
+
+    fn insert_dir(&mut self, dir: Dir) -> u64 {
+        let handle = self.handle();
+        self.dirs.insert(handle, dir);
+        handle
+    }
+
+    fn insert_file(&mut self, file: OpenFile) -> u64 {
+        let handle = self.handle();
+        self.files.insert(handle, file);
+        handle
     }
 
     /// Opens a directory that BASE has.
     pub(super) fn begin_dir(&mut self, edit_path: &RelPath, parent: u64) -> Result<u64> {
-        self.check_cancel()?;
-        let relpath = self.child_of(parent, edit_path)?;
-        let mut dir = Dir::new(relpath.clone(), Some(parent), false);
-        let handle = self.handle();
-        self.inherit_flags(parent, &mut dir.skip, &mut dir.shadowed)?;
-        if dir.skip {
-            self.dirs.insert(handle, dir);
-            return Ok(handle);
+        let (node, base) = self.open_known(edit_path, parent, NodeKind::Dir)?;
+        let mut dir = Dir::new(node);
+        if let Some(base) = base {
+            dir.depth = depth_in(&base);
+            dir.was_incomplete = base.presence == Presence::Incomplete;
+            self.start_directory(&dir)?;
         }
-        if self.is_other_root(&relpath) {
-            self.skip(&relpath);
-            (dir.skip, dir.notified) = (true, true);
-            self.notify(&relpath, NotifyAction::UpdateSkipObstruction, Some(NodeKind::Dir));
-            self.dirs.insert(handle, dir);
-            return Ok(handle);
-        }
-        self.flush_if_touched(&relpath)?;
-        let view = self.view_of(&relpath)?;
-        let base = self.base_of(&view)?;
-        from_base(&mut dir, &base);
-        dir.was_incomplete = base.presence == Presence::Incomplete;
-        dir.repos_path = self.new_repos_path(&relpath, base.repos_path.as_deref(), Some(parent))?;
-        let (conflicted, ignored) = self.node_conflict(&view, dir.shadowed)?;
-        if conflicted {
-            self.skip(&relpath);
-            (dir.skip, dir.notified) = (true, true);
-            self.notify(&relpath, NotifyAction::SkipConflicted, None);
-            self.dirs.insert(handle, dir);
-            return Ok(handle);
-        }
-        dir.shadowed |= ignored;
-        if !dir.shadowed {
-            let found = self.check_tree_conflict(&view, true, Some(NodeKind::Dir), Action::Edit)?;
-            (dir.obstructed, dir.shadowed) = obstructed_or_shadowed(found.as_ref());
-            dir.conflict = found;
-        }
+        Ok(self.insert_dir(dir))
+    }
+
+    /// Marks a directory as begun.
+    fn start_directory(&mut self, dir: &Dir) -> Result<()> {
         let revision = self.to_revision()?;
-        let repos_path = dir.repos_path.clone();
-        self.step(Step::StartDirectory { relpath, repos_path, revision })?;
-        self.dirs.insert(handle, dir);
-        Ok(handle)
+        let (relpath, repos_path) = (dir.node.relpath.clone(), dir.node.repos_path.clone());
+        self.step(Step::StartDirectory { relpath, repos_path, revision })
     }
 
     /// Opens a file that BASE has.
     pub(super) fn begin_file(&mut self, edit_path: &RelPath, parent: u64) -> Result<u64> {
+        let (node, base) = self.open_known(edit_path, parent, NodeKind::File)?;
+        let mut file = OpenFile::new(node);
+        file.old_text = base.and_then(|base| base.checksum);
+        Ok(self.insert_file(file))
+    }
+
+    /// Opens a node that is added: what is known of it, and what it meets.
+    fn open_new(
+        &mut self,
+        edit_path: &RelPath,
+        parent: u64,
+        kind: NodeKind,
+    ) -> Result<(OpenNode, Met)> {
         self.check_cancel()?;
         let relpath = self.child_of(parent, edit_path)?;
-        let mut file = OpenFile::new(relpath.clone(), parent, false);
-        let handle = self.handle();
-        self.inherit_flags(parent, &mut file.skip, &mut file.shadowed)?;
-        if file.skip {
-            self.files.insert(handle, file);
-            return Ok(handle);
+        let mut node = self.child_node(relpath.clone(), kind, parent, true)?;
+        if node.skip {
+            return Ok((node, Met::default()));
         }
-        if self.is_other_root(&relpath) {
-            self.skip(&relpath);
-            (file.skip, file.notified) = (true, true);
-            self.notify(&relpath, NotifyAction::UpdateSkipObstruction, Some(NodeKind::File));
-            self.files.insert(handle, file);
-            return Ok(handle);
+        node.repos_path = self.new_repos_path(&relpath, None, Some(parent))?;
+        self.mark_edited(parent)?;
+        node.edited = true;
+        self.refuse_adm(&relpath, kind)?;
+        let mut met = self.meet_addition(&mut node, parent)?;
+        if let Some(conflict) = &mut met.conflict {
+            let deletion = self.deletion_of(Some(parent), &relpath);
+            let places = ConflictSides { old_kind: None, ..node.places() };
+            self.complete(conflict, &places, deletion.as_ref())?;
         }
-        self.flush_if_touched(&relpath)?;
-        let view = self.view_of(&relpath)?;
-        let base = self.base_of(&view)?;
-        file.old_revision = base.revision;
-        file.old_repos_path.clone_from(&base.repos_path);
-        file.changed = LastChange::of(&base);
-        file.old_text = base.checksum;
-        file.repos_path =
-            self.new_repos_path(&relpath, base.repos_path.as_deref(), Some(parent))?;
-        let (conflicted, ignored) = self.node_conflict(&view, file.shadowed)?;
-        if conflicted {
-            self.skip(&relpath);
-            (file.skip, file.notified) = (true, true);
-            self.notify(&relpath, NotifyAction::SkipConflicted, None);
-            self.files.insert(handle, file);
-            return Ok(handle);
-        }
-        file.shadowed |= ignored;
-        if !file.shadowed {
-            let found =
-                self.check_tree_conflict(&view, true, Some(NodeKind::File), Action::Edit)?;
-            (file.obstructed, file.shadowed) = obstructed_or_shadowed(found.as_ref());
-            file.conflict = found;
-        }
-        self.files.insert(handle, file);
-        Ok(handle)
+        Ok((node, met))
     }
 
     /// Adds a directory.
     pub(super) fn begin_new_dir(&mut self, edit_path: &RelPath, parent: u64) -> Result<u64> {
-        self.check_cancel()?;
-        let relpath = self.child_of(parent, edit_path)?;
-        let mut dir = Dir::new(relpath.clone(), Some(parent), true);
-        let handle = self.handle();
-        self.inherit_flags(parent, &mut dir.skip, &mut dir.shadowed)?;
-        if dir.skip {
-            self.dirs.insert(handle, dir);
-            return Ok(handle);
+        let (node, met) = self.open_new(edit_path, parent, NodeKind::Dir)?;
+        let mut dir = Dir::new(node);
+        if dir.node.skip {
+            return Ok(self.insert_dir(dir));
         }
-        dir.repos_path = self.new_repos_path(&relpath, None, Some(parent))?;
-        self.mark_dir_edited(parent)?;
-        dir.edited = true;
+        let relpath = dir.node.relpath.clone();
         dir.depth = self.depth_of_new_dir(&relpath, parent)?;
-        self.refuse_adm(&relpath, "directory")?;
-        let met = self.meet_addition(&relpath, parent, NodeKind::Dir, dir.shadowed)?;
-        (dir.skip, dir.notified) = (met.skip, met.notified);
-        dir.shadowed |= met.shadowed;
-        dir.add_existed = met.add_existed;
-        dir.obstruction_found = met.obstruction_found;
-        if dir.skip {
-            self.dirs.insert(handle, dir);
-            return Ok(handle);
-        }
-        let mut conflict = met.conflict;
-        if let Some(conflict) = &mut conflict {
-            let deletion = self.deletion_of(Some(parent), &relpath);
-            let places = ConflictSides { old_kind: None, ..dir.places() };
-            self.complete(conflict, &places, deletion.as_ref())?;
-        }
-        let mut node = BaseNode::new(self.row_of_new_dir(&dir)?);
-        node.delete_here = dir.shadowed && dir.obstruction_found;
-        node.delete_working = !dir.shadowed && met.local_addition;
-        node.conflict = conflict.as_ref().map(Conflict::write);
-        let mut work = Vec::new();
-        if !dir.shadowed {
-            let relpath = relpath.clone();
-            let item = crate::work_item::WorkItem::DirInstall { relpath };
-            work.push(super::batch::Work::Item(item));
-        }
-        self.step(Step::Put(Box::new(node), work))?;
-        if node_met_conflict(&conflict) {
-            dir.notified = true;
+        self.put_new_dir(&dir, &met)?;
+        if met.conflict.is_some() {
+            dir.node.notified = true;
             self.notify(&relpath, NotifyAction::TreeConflict, Some(NodeKind::Dir));
         }
-        dir.conflict = conflict.or(met.later);
-        if !dir.notified && !dir.add_existed {
-            let action = if dir.shadowed {
-                NotifyAction::UpdateShadowedAdd
-            } else if dir.obstruction_found {
-                NotifyAction::Exists
-            } else {
-                NotifyAction::UpdateAdd
-            };
-            dir.notified = true;
-            self.notify(&relpath, action, Some(NodeKind::Dir));
+        dir.node.conflict = met.conflict.or(met.later);
+        if !dir.node.notified && !dir.node.add_existed {
+            dir.node.notified = true;
+            self.notify(&relpath, dir.node.action(), Some(NodeKind::Dir));
         }
-        self.dirs.insert(handle, dir);
-        Ok(handle)
+        Ok(self.insert_dir(dir))
+    }
+
+    /// Writes that a directory is there, incomplete, and makes it.
+    fn put_new_dir(&mut self, dir: &Dir, met: &Met) -> Result<()> {
+        let mut node = BaseNode::new(self.row_of_new_dir(dir)?);
+        node.delete_here = dir.node.shadowed && dir.node.obstruction_found;
+        node.delete_working = !dir.node.shadowed && met.local_addition;
+        node.conflict = met.conflict.as_ref().map(Conflict::write);
+        let mut work = Vec::new();
+        if !dir.node.shadowed {
+            let relpath = dir.node.relpath.clone();
+            work.push(Work::Item(WorkItem::DirInstall { relpath }));
+        }
+        self.step(Step::Put(Box::new(node), work))
     }
 
     /// The row of a new directory, incomplete.
     fn row_of_new_dir(&self, dir: &Dir) -> Result<NodeRow> {
-        let mut row = NodeRow::new(dir.relpath.clone(), 0, Presence::Incomplete, Kind::Dir);
+        let mut row = NodeRow::new(dir.node.relpath.clone(), 0, Presence::Incomplete, Kind::Dir);
         row.repos_id = Some(self.repos_id);
-        row.repos_path = Some(dir.repos_path.clone());
+        row.repos_path = Some(dir.node.repos_path.clone());
         row.revision = Some(self.to_revision()?);
         row.depth = Some(dir.depth);
         row.properties = Some(b"()".to_vec());
@@ -340,141 +329,115 @@ impl UpdateEditor<'_> {
 
     /// Adds a file.
     pub(super) fn begin_new_file(&mut self, edit_path: &RelPath, parent: u64) -> Result<u64> {
-        self.check_cancel()?;
-        let relpath = self.child_of(parent, edit_path)?;
-        let mut file = OpenFile::new(relpath.clone(), parent, true);
-        let handle = self.handle();
-        self.inherit_flags(parent, &mut file.skip, &mut file.shadowed)?;
-        if file.skip {
-            self.files.insert(handle, file);
-            return Ok(handle);
+        let (node, met) = self.open_new(edit_path, parent, NodeKind::File)?;
+        let mut file = OpenFile::new(node);
+        if file.node.skip {
+            return Ok(self.insert_file(file));
         }
-        file.repos_path = self.new_repos_path(&relpath, None, Some(parent))?;
-        self.mark_dir_edited(parent)?;
-        file.edited = true;
-        self.refuse_adm(&relpath, "file")?;
-        let met = self.meet_addition(&relpath, parent, NodeKind::File, file.shadowed)?;
-        (file.skip, file.notified) = (met.skip, met.notified);
-        file.shadowed |= met.shadowed;
-        file.add_existed = met.add_existed;
-        file.obstruction_found = met.obstruction_found;
-        if file.skip {
-            self.files.insert(handle, file);
-            return Ok(handle);
-        }
-        if self.dir(parent)?.parent.is_some()
+        let relpath = file.node.relpath.clone();
+        if self.dir(parent)?.node.parent.is_some()
             || self.params.target.is_empty()
             || relpath != self.target
         {
-            let name = path::basename(&relpath).to_owned();
-            self.dir_mut(parent)?.not_present.insert(name, Kind::File);
+            self.miss(parent, &relpath, NodeKind::File)?;
         }
-        if let Some(mut conflict) = met.conflict {
-            let deletion = self.deletion_of(Some(parent), &relpath);
-            let repos_path = file.repos_path.clone();
-            let places = ConflictSides {
-                new_path: &repos_path,
-                new_kind: Some(NodeKind::File),
-                ..ConflictSides::default()
-            };
-            self.complete(&mut conflict, &places, deletion.as_ref())?;
-            self.raise(&relpath, &conflict, NodeKind::File)?;
-            file.notified = true;
-            file.conflict = Some(conflict);
-        } else {
-            file.conflict = met.later;
+        if let Some(conflict) = &met.conflict {
+            self.raise(&relpath, conflict, NodeKind::File)?;
+            file.node.notified = true;
         }
-        self.files.insert(handle, file);
-        Ok(handle)
+        file.node.conflict = met.conflict.or(met.later);
+        Ok(self.insert_file(file))
+    }
+
+    /// Says that a child would be missing if the update stopped.
+    fn miss(&mut self, parent: u64, relpath: &RelPath, kind: NodeKind) -> Result<()> {
+        let name = path::basename(relpath).to_owned();
+        self.dir_mut(parent)?.not_present.insert(name, kind.into());
+        Ok(())
     }
 
     /// Finds out what is at the path of a node that is to be added.
-    fn meet_addition(
-        &mut self,
-        relpath: &RelPath,
-        parent: u64,
-        kind: NodeKind,
-        shadowed: bool,
-    ) -> Result<Obstruction> {
-        let mut met = Obstruction { shadowed, ..Obstruction::default() };
+    fn meet_addition(&mut self, node: &mut OpenNode, parent: u64) -> Result<Met> {
+        let mut met = Met::default();
         if self.params.clean_checkout {
             return Ok(met);
         }
-        self.flush_if_touched(relpath)?;
-        let on_disk = disk_kind(&self.wc.abspath(relpath))?;
-        let view = self.wc.view(relpath)?;
+        let (relpath, kind) = (node.relpath.clone(), node.kind);
+        self.flush_if_touched(&relpath)?;
+        let on_disk = disk_kind(&self.wc.abspath(&relpath))?;
+        let view = self.wc.view(&relpath)?;
         let status = view.as_ref().map(View::status);
         if matches!(status, Some(Status::Normal | Status::Incomplete))
-            || (kind == NodeKind::Dir && status.is_none() && self.is_other_root(relpath))
+            || (kind == NodeKind::Dir && status.is_none() && self.is_other_root(&relpath))
         {
             // Added although BASE has it: another working copy, or a file external.
-            if self.is_other_root(relpath) {
-                let name = path::basename(relpath).to_owned();
-                self.dir_mut(parent)?.not_present.insert(name, Kind::Dir);
+            if self.is_other_root(&relpath) {
+                self.miss(parent, &relpath, NodeKind::Dir)?;
             }
-            self.skip(relpath);
-            (met.skip, met.notified) = (true, true);
-            let kind = view.as_ref().and_then(|v| v.top().kind.node_kind());
-            self.notify(relpath, NotifyAction::UpdateSkipObstruction, kind.or(Some(NodeKind::Dir)));
+            let found = view.as_ref().and_then(|v| v.top().kind.node_kind());
+            let found = found.or(Some(NodeKind::Dir));
+            self.skip_node(node, NotifyAction::UpdateSkipObstruction, found);
             return Ok(met);
         }
-        let actual = self.wc.db().actual(relpath)?;
-        let mut conflicted = actual.is_some_and(|a| a.conflict_data.is_some());
-        if kind == NodeKind::File && met.shadowed {
-            conflicted = false;
-        }
-        if conflicted && let Some(deletion) = self.deletion_of(Some(parent), relpath) {
-            // A node that this update deleted with a conflict is added again: a replacement.
-            if let Some(mut tree) = deletion.tree {
-                tree.action = Action::Replace;
-                met.later = Some(Conflict { tree: Some(tree), ..Conflict::default() });
-                met.shadowed = true;
-                conflicted = false;
-            }
-        }
-        if conflicted {
-            let (conflicted, ignored) = self.conflict_of(relpath, false)?;
-            if conflicted {
-                self.skip(relpath);
-                (met.skip, met.notified) = (true, true);
-                let name = path::basename(relpath).to_owned();
-                self.dir_mut(parent)?.not_present.insert(name, kind.into());
-                self.notify(relpath, NotifyAction::SkipConflicted, Some(kind));
-                return Ok(met);
-            }
-            met.shadowed |= ignored;
-        }
-        if met.shadowed {
+        self.meet_conflict(node, parent, &mut met)?;
+        if node.skip || node.shadowed {
             return Ok(met);
         }
         if let Some(view) = view.filter(|v| v.status().is_present()) {
-            self.meet_node(&view, kind, &mut met)?;
+            self.meet_node(&view, node, &mut met)?;
         } else if let Some(found) = on_disk {
-            met.obstruction_found = true;
+            node.obstruction_found = true;
             let same = match kind {
                 NodeKind::Dir => found.is_dir(),
                 NodeKind::File => found.is_file(),
             };
             if !(same && self.params.allow_obstructions) {
-                met.shadowed = true;
+                node.shadowed = true;
                 met.conflict = Some(tree(Reason::Unversioned, Action::Add));
             }
         }
         Ok(met)
     }
 
+    /// What a conflict that is recorded at the path of an addition means for it.
+    fn meet_conflict(&mut self, node: &mut OpenNode, parent: u64, met: &mut Met) -> Result<()> {
+        let actual = self.wc.db().actual(&node.relpath)?;
+        let conflicted = actual.is_some_and(|a| a.conflict_data.is_some());
+        if !conflicted || (node.kind == NodeKind::File && node.shadowed) {
+            return Ok(());
+        }
+        if let Some(deletion) = self.deletion_of(Some(parent), &node.relpath)
+            && let Some(mut tree) = deletion.tree
+        {
+            // A node that this update deleted with a conflict is added again: a replacement.
+            tree.action = Action::Replace;
+            met.later = Some(Conflict { tree: Some(tree), ..Conflict::default() });
+            node.shadowed = true;
+            return Ok(());
+        }
+        let (conflicted, ignored) = self.conflict_of(&node.relpath, false)?;
+        if conflicted {
+            self.miss(parent, &node.relpath, node.kind)?;
+            let kind = Some(node.kind);
+            self.skip_node(node, NotifyAction::SkipConflicted, kind);
+        }
+        node.shadowed |= ignored && !conflicted;
+        Ok(())
+    }
+
     /// A node that is to be added is in the working copy already: a conflict, unless it was added there as well and the
     /// two are made one.
-    fn meet_node(&mut self, view: &View, kind: NodeKind, met: &mut Obstruction) -> Result<()> {
+    fn meet_node(&mut self, view: &View, node: &mut OpenNode, met: &mut Met) -> Result<()> {
         let status = view.status();
         met.local_addition = status == Status::Added;
         let plain = met.local_addition && self.wc.addition(view.top())? == Addition::Added;
-        let other_kind = view.top().kind.node_kind() != Some(kind) && status != Status::Deleted;
+        let other_kind =
+            view.top().kind.node_kind() != Some(node.kind) && status != Status::Deleted;
         if !self.params.adds_as_modification || other_kind || !plain {
             met.conflict = self.check_tree_conflict(view, false, None, Action::Add)?;
         }
-        met.add_existed = met.conflict.is_none();
-        met.shadowed = met.conflict.is_some();
+        node.add_existed = met.conflict.is_none();
+        node.shadowed = met.conflict.is_some();
         Ok(())
     }
 
@@ -482,12 +445,12 @@ impl UpdateEditor<'_> {
     pub(super) fn delete(&mut self, edit_path: &RelPath, parent: u64) -> Result<()> {
         self.check_cancel()?;
         let dir = self.dir(parent)?;
-        if dir.skip {
+        if dir.node.skip {
             return Ok(());
         }
-        let (hidden, obstructed) = (dir.shadowed, dir.obstructed);
-        let old_parent = dir.old_repos_path.clone();
-        self.mark_dir_edited(parent)?;
+        let (hidden, obstructed) = (dir.node.shadowed, dir.node.obstructed);
+        let old_parent = dir.node.old_repos_path.clone();
+        self.mark_edited(parent)?;
         let relpath = self.child_of(parent, edit_path)?;
         let is_target = relpath == self.target;
         if self.is_other_root(&relpath) {
@@ -512,25 +475,10 @@ impl UpdateEditor<'_> {
         if !base.presence.is_there() {
             return self.delete_absent(relpath, is_target);
         }
-        let mut conflict = if hidden || obstructed {
-            None
-        } else {
-            self.check_tree_conflict(&view, true, kind, Action::Delete)?
+        let conflict = match hidden || obstructed {
+            true => None,
+            false => self.deletion_conflict(&view, &base, parent)?,
         };
-        if let Some(conflict) = &mut conflict {
-            let new_path =
-                self.new_repos_path(&relpath, base.repos_path.as_deref(), Some(parent))?;
-            let places = ConflictSides {
-                old_path: base.repos_path.as_deref(),
-                old_revision: base.revision,
-                old_kind: kind,
-                new_path: &new_path,
-                new_kind: None,
-            };
-            self.complete(conflict, &places, None)?;
-            let name = name.to_owned();
-            self.dir_mut(parent)?.deletions.insert(name, conflict.clone());
-        }
         let marks = is_target || switched;
         let how = Removal {
             keep_as_working: conflict.is_some(),
@@ -551,6 +499,31 @@ impl UpdateEditor<'_> {
         };
         self.notify(&relpath, action, kind);
         Ok(())
+    }
+
+    /// The conflict of a deletion, kept for an addition that may follow.
+    fn deletion_conflict(
+        &mut self,
+        view: &View,
+        base: &NodeRow,
+        parent: u64,
+    ) -> Result<Option<Conflict>> {
+        let (relpath, kind) = (&view.top().relpath, view.top().kind.node_kind());
+        let Some(mut conflict) = self.check_tree_conflict(view, true, kind, Action::Delete)? else {
+            return Ok(None);
+        };
+        let new_path = self.new_repos_path(relpath, base.repos_path.as_deref(), Some(parent))?;
+        let places = ConflictSides {
+            old_path: base.repos_path.as_deref(),
+            old_revision: base.revision,
+            old_kind: kind,
+            new_path: &new_path,
+            new_kind: None,
+        };
+        self.complete(&mut conflict, &places, None)?;
+        let name = path::basename(relpath).to_owned();
+        self.dir_mut(parent)?.deletions.insert(name, conflict.clone());
+        Ok(Some(conflict))
     }
 
     /// Deletes a node of which BASE only says that it is not there.
@@ -574,18 +547,18 @@ impl UpdateEditor<'_> {
         parent: u64,
     ) -> Result<()> {
         let dir = self.dir(parent)?;
-        if dir.skip {
+        if dir.node.skip {
             return Ok(());
         }
-        let hidden = dir.shadowed || dir.obstructed;
-        let above = dir.repos_path.clone();
+        let hidden = dir.node.shadowed || dir.node.obstructed;
+        let above = dir.node.repos_path.clone();
         let relpath = self.child_of(parent, edit_path)?;
         let repos_path = above.child(path::basename(edit_path));
         self.flush_if_touched(&relpath)?;
         let view = self.wc.view(&relpath)?;
         let status = view.as_ref().map_or(Status::NotPresent, View::status);
         if status != Status::ServerExcluded {
-            self.mark_dir_edited(parent)?;
+            self.mark_edited(parent)?;
         }
         let mut conflict = None;
         match (&view, status) {
@@ -620,13 +593,6 @@ impl UpdateEditor<'_> {
         Ok(())
     }
 
-    fn inherit_flags(&self, parent: u64, skip: &mut bool, shadowed: &mut bool) -> Result<()> {
-        let parent = self.dir(parent)?;
-        *skip = parent.skip;
-        *shadowed = parent.shadowed || parent.obstructed;
-        Ok(())
-    }
-
     fn view_of(&self, relpath: &RelPath) -> Result<View> {
         self.wc.view(relpath)?.ok_or_else(|| Error::NodeNotFound(self.wc.abspath(relpath)))
     }
@@ -645,10 +611,6 @@ impl UpdateEditor<'_> {
     }
 }
 
-const fn node_met_conflict(conflict: &Option<Conflict>) -> bool {
-    conflict.is_some()
-}
-
 /// What a conflict means for an edit: another node is in the way, or the edit changes BASE only.
 fn obstructed_or_shadowed(found: Option<&Conflict>) -> (bool, bool) {
     let Some(tree) = found.and_then(|c| c.tree.as_ref()) else { return (false, false) };
@@ -656,9 +618,7 @@ fn obstructed_or_shadowed(found: Option<&Conflict>) -> (bool, bool) {
     (obstructed, !obstructed)
 }
 
-fn from_base(dir: &mut Dir, base: &NodeRow) {
-    dir.old_revision = base.revision;
-    dir.old_repos_path.clone_from(&base.repos_path);
-    dir.changed = LastChange::of(base);
-    dir.depth = base.depth.unwrap_or(Depth::Unknown);
+/// The depth of a directory that has this row in BASE.
+fn depth_in(base: &NodeRow) -> Depth {
+    base.depth.unwrap_or(Depth::Unknown)
 }

@@ -50,21 +50,22 @@ pub(super) struct Hunks<'t> {
     pub(super) has_changes: bool,
 }
 
-/// How many lines and bytes are left.
-struct Left {
+/// How many lines and bytes may be shown, and how many are.
+struct Room {
+    most_lines: usize,
+    most_bytes: usize,
     lines: usize,
     bytes: usize,
-    used: (usize, usize),
 }
 
-impl Left {
+impl Room {
     /// Takes one more line, if there is room for it.
     fn take(&mut self, line: &Line<'_>) -> bool {
-        if self.used.0 >= self.lines || self.used.1 >= self.bytes {
+        if self.lines >= self.most_lines || self.bytes >= self.most_bytes {
             return false;
         }
-        let bytes = line.text.len().min(budget::LINE);
-        self.used = (self.used.0.plus(1), self.used.1.plus(bytes));
+        self.lines = self.lines.plus(1);
+        self.bytes = self.bytes.plus(line.text.len().min(budget::LINE));
         true
     }
 }
@@ -81,23 +82,23 @@ pub(super) fn hunks<'t>(
     let diff = compare(&options, old, new);
     let (old, new): (Vec<&[u8]>, Vec<&[u8]>) =
         (text::lines(old).collect(), text::lines(new).collect());
-    let (lines, bytes) = budget.left();
-    let mut left = Left { lines, bytes, used: (0, 0) };
+    let (most_lines, most_bytes) = budget.left();
+    let mut room = Room { most_lines, most_bytes, lines: 0, bytes: 0 };
     let mut hunks = Hunks { has_changes: diff.has_changes(), ..Hunks::default() };
     let ranges = joined(&diff.ranges);
     for (at, range) in ranges.iter().enumerate() {
         let is_last = at.plus(1) == ranges.len();
         let fits = if range.common {
-            common(&mut hunks.all, range, (at == 0, is_last), (&old, &new), &mut left)
+            common(&mut hunks.all, range, (at == 0, is_last), (&old, &new), &mut room)
         } else {
-            change(&mut hunks.all, range, (&old, &new), &mut left)
+            change(&mut hunks.all, range, (&old, &new), &mut room)
         };
         if !fits {
             hunks.is_cut = true;
             break;
         }
     }
-    budget.take(left.used.0, left.used.1);
+    budget.take(room.lines, room.bytes);
     hunks.all.retain(|hunk| !hunk.is_empty());
     hunks
 }
@@ -133,12 +134,12 @@ fn change<'t>(
     hunks: &mut Vec<Vec<Piece<'t>>>,
     range: &Range,
     (old, new): (&[&'t [u8]], &[&'t [u8]]),
-    left: &mut Left,
+    room: &mut Room,
 ) -> bool {
     let mut fits = true;
     let mut side = |lines: &[&'t [u8]], start: usize, len: usize| -> Vec<Line<'t>> {
         let all = (start..start.plus(len)).map(|at| line(lines, at));
-        let taken: Vec<Line<'t>> = all.take_while(|line| left.take(line)).collect();
+        let taken: Vec<Line<'t>> = all.take_while(|line| room.take(line)).collect();
         fits &= taken.len() == len;
         taken
     };
@@ -156,7 +157,7 @@ fn common<'t>(
     range: &Range,
     (is_first, is_last): (bool, bool),
     (old, new): (&[&'t [u8]], &[&'t [u8]]),
-    left: &mut Left,
+    room: &mut Room,
 ) -> bool {
     let len = range.new_len;
     let head = if is_first { 0 } else { CONTEXT.min(len) };
@@ -168,7 +169,7 @@ fn common<'t>(
             hunks.push(Vec::new());
         }
         let new = line(new, range.new_start.plus(at));
-        if !left.take(&new) {
+        if !room.take(&new) {
             return false;
         }
         push(hunks, Piece::Same(line(old, range.old_start.plus(at)), new));

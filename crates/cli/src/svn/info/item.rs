@@ -77,12 +77,7 @@ impl Item {
             "repos-uuid" => info.uuid.clone(),
             "repos-size" => match (info.kind, info.size) {
                 (Some(NodeKind::File), Some(size)) => Some(printer.size(size)),
-                (Some(NodeKind::File), None) if !self.several => {
-                    return Err(SvnError::new(
-                        ErrorCode::UNSUPPORTED_FEATURE,
-                        format!("can't show in-repository size of working copy file '{shown}'"),
-                    ));
-                }
+                (Some(NodeKind::File), None) if !self.several => return Err(no_size(&shown)),
                 _ => {
                     self.printed = false;
                     return Ok(());
@@ -113,4 +108,9 @@ impl Item {
         self.printed = true;
         Ok(())
     }
+}
+
+fn no_size(shown: &str) -> SvnError {
+    let message = format!("can't show in-repository size of working copy file '{shown}'");
+    SvnError::new(ErrorCode::UNSUPPORTED_FEATURE, message)
 }

@@ -140,17 +140,7 @@ impl LogRevisions {
     /// Brings the folder's files to the state of the log. `at_hand` is the entry that changed them, if it is known.
     pub(super) fn bring_files(&self, at_hand: &[Item<'_>]) -> Result<()> {
         let mirror = &self.mirror;
-        let (entries, wanted) = {
-            let log = self.log.read();
-            if mirror.known.lock().0 == log.entries() {
-                return Ok(());
-            }
-            let mirrored =
-                log.state().files.iter().filter(|(path, _)| !OWN.contains(&path.as_str()));
-            let wanted: BTreeMap<String, File> =
-                mirrored.map(|(path, file)| (path.clone(), *file)).collect();
-            (log.entries(), wanted)
-        };
+        let Some((entries, wanted)) = self.changed_files() else { return Ok(()) };
         let sums: Known = wanted
             .iter()
             .map(|(path, file)| (path.clone(), (file.bytes.digest, file.executable)))
@@ -198,6 +188,17 @@ impl LogRevisions {
         }
         *mirror.known.lock() = (entries, Some(sums));
         Ok(())
+    }
+
+    /// The number of the log's entries, and the files that it says are in the folder; `None` where the folder is known to be
+    /// that far.
+    fn changed_files(&self) -> Option<(u64, BTreeMap<String, File>)> {
+        let log = self.log.read();
+        if self.mirror.known.lock().0 == log.entries() {
+            return None;
+        }
+        let files = log.state().files.iter().filter(|(path, _)| !OWN.contains(&path.as_str()));
+        Some((log.entries(), files.map(|(path, file)| (path.clone(), *file)).collect()))
     }
 
     /// Begins changes of files beside revisions, on the newest state.

@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 use sapwood_core::{CancelToken, Lock, Revnum};
+use sapwood_fs_common::TxnEdit as _;
 use sapwood_fsfs_format::{FormatFile, Layout};
 use sapwood_objects::{Error, Memory, Store, addresses};
 use sapwood_store::{Caches, LocalStorage, Storage as _};

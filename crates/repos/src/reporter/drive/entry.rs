@@ -32,6 +32,15 @@ impl Depths {
         Self { wc: below(self.wc), requested: below(self.requested) }
     }
 
+    /// Whether an entry of a kind is not looked at, because it is deeper than what is wanted.
+    pub(super) fn is_too_shallow(self, kind: NodeKind) -> bool {
+        let Self { wc, requested } = self;
+        match kind {
+            NodeKind::File => requested == Depth::Unknown && wc < Depth::Files,
+            NodeKind::Dir => wc < Depth::Immediates || requested == Depth::Files,
+        }
+    }
+
     /// Whether an entry is wanted that the working copy is too shallow to have.
     pub(super) fn is_upgrade(self, kind: NodeKind) -> bool {
         let Self { wc, requested } = self;
