@@ -11,7 +11,7 @@ use sapwood_fsx_format::{Id, Representation};
 
 use super::Shard;
 use crate::error::{Error, Result};
-use crate::revfile::RevFile;
+use crate::revfile::{Item, RevFile};
 
 /// A representation, and what a node-revision of the shard says of it.
 #[derive(Clone, Copy, Debug)]
@@ -62,39 +62,36 @@ impl Shard<'_> {
         let mut order: Vec<Id> = Vec::new();
         let mut paths: HashMap<Arc<str>, PathItems> = HashMap::new();
         let mut used: Vec<(Arc<str>, Representation)> = Vec::new();
+        let here = |rep: &Representation| rep.id.change_set.revision() >= Some(self.first());
         for revision in self.revisions() {
             cancel.check()?;
-            let mut nodes = Vec::new();
-            self.file(revision)?.for_each_entry(&mut |entry| {
-                let Some(id) = entry.items.first() else { return Ok(()) };
+            let file = self.file(revision)?;
+            file.for_each_entry(&mut |entry| {
+                let Some(id) = entry.items.first().copied() else { return Ok(()) };
                 match entry.kind {
-                    ItemType::NodeRev => nodes.push(*id),
+                    ItemType::NodeRev => {
+                        let node = file.node_rev(&Item::of(entry, 0))?;
+                        let path: Arc<str> = node.created_path.into();
+                        let used_here = [node.text, node.props].into_iter().flatten().filter(here);
+                        used.extend(used_here.map(|rep| (Arc::clone(&path), rep)));
+                        let next = paths.len();
+                        let of_path = paths
+                            .entry(path)
+                            .or_insert_with(|| PathItems { group: next, ..PathItems::default() });
+                        of_path.nodes.push(id);
+                    }
                     ItemType::Changes | ItemType::Unused => {}
                     kind if kind.is_container() => {
                         let message = format!("A container in the file of revision {revision}");
                         return Err(Error::Corrupt(message));
                     }
                     kind => {
-                        reps.insert(*id, kind);
-                        order.push(*id);
+                        reps.insert(id, kind);
+                        order.push(id);
                     }
                 }
                 Ok(())
             })?;
-            for id in nodes {
-                let node = self.writer.fs.0.noderev(id)?;
-                let here =
-                    |rep: &Representation| rep.id.change_set.revision() >= Some(self.first());
-                let path: Arc<str> = node.created_path.into();
-                for rep in [node.text, node.props].into_iter().flatten().filter(here) {
-                    used.push((Arc::clone(&path), rep));
-                }
-                let next = paths.len();
-                let of_path = paths
-                    .entry(path)
-                    .or_insert_with(|| PathItems { group: next, ..PathItems::default() });
-                of_path.nodes.push(id);
-            }
         }
         // A text belongs to the path that uses it last.
         for (path, rep) in used {
