@@ -8,6 +8,7 @@ use crate::changes::{Change, ChangeKind};
 use crate::cursor::Cursor;
 use crate::error::{Error, Result};
 use crate::packed::{Coding, Ints, Packed};
+use crate::string_builder::StringTableBuilder;
 use crate::strings::StringTable;
 use crate::text_path::canonical;
 
@@ -104,7 +105,7 @@ impl ChangesContainer {
     /// # Errors
     /// E160004 for more paths or larger revisions than the format has room for.
     pub fn write(lists: &[impl Borrow<Vec<Change>>], out: &mut Vec<u8>) -> Result<()> {
-        let mut paths = StringTable::default();
+        let mut paths = StringTableBuilder::default();
         let mut offsets = Ints::new(Coding::Delta);
         let codings = [Coding::Delta, Coding::Delta, Coding::SignedDelta, Coding::Delta];
         let mut records = Ints::split(&codings);
@@ -112,8 +113,7 @@ impl ChangesContainer {
         let mut end = 0i64;
         for list in lists {
             for change in list.borrow() {
-                let record = record_of(change, &mut paths)?;
-                record.iter().for_each(|field| records.push(*field));
+                records.push_record(record_of(change, &mut paths)?);
                 end += 1;
             }
             offsets.push(end);
@@ -125,7 +125,7 @@ impl ChangesContainer {
     }
 }
 
-fn record_of(change: &Change, paths: &mut StringTable) -> Result<Record> {
+fn record_of(change: &Change, paths: &mut StringTableBuilder) -> Result<Record> {
     let flag = |is_set: bool, flag: i64| if is_set { flag } else { 0 };
     let node_kind = if change.node_kind == NodeKind::File { 1 } else { 2 };
     let kind = match change.kind {

@@ -23,6 +23,7 @@ pub mod proplist;
 pub mod rep;
 pub mod reps_container;
 pub mod revprops;
+pub mod string_builder;
 pub mod strings;
 mod text_path;
 pub mod trailer;

@@ -3,6 +3,8 @@
 //! Identifiers and representations are kept once and referred to by their position plus one; 0 stands for none. Paths
 //! are in a string table; flags say which of them are there.
 
+use std::collections::HashMap;
+
 use sapwood_core::{Exact, Md5, NodeKind, Revnum, Sha1, rawname};
 
 use crate::cursor::Cursor;
@@ -11,6 +13,7 @@ use crate::id::{ChangeSet, Id};
 use crate::noderev::NodeRev;
 use crate::packed::{Coding, Ints, Packed};
 use crate::rep::Representation;
+use crate::string_builder::StringTableBuilder;
 use crate::strings::StringTable;
 use crate::text_path::canonical;
 
@@ -167,11 +170,14 @@ fn position(reference: i64) -> Result<Option<usize>> {
 /// Collects node-revisions into a container.
 #[derive(Debug)]
 pub struct Builder {
-    paths: StringTable,
+    paths: StringTableBuilder,
     ids: Ints,
     reps: Ints,
     nodes: Ints,
     digests: Vec<Vec<u8>>,
+    /// What refers to each identifier that is there, and to each representation.
+    known_ids: HashMap<Id, i64>,
+    known_reps: HashMap<Representation, i64>,
 }
 
 impl Default for Builder {
@@ -180,11 +186,13 @@ impl Default for Builder {
         let mut nodes = [Delta; 14];
         nodes[0] = Plain;
         Self {
-            paths: StringTable::default(),
+            paths: StringTableBuilder::default(),
             ids: Ints::split(&[Delta, Delta]),
             reps: Ints::split(&[Plain, Delta, Plain, Plain, Plain]),
             nodes: Ints::split(&nodes),
             digests: Vec::new(),
+            known_ids: HashMap::new(),
+            known_reps: HashMap::new(),
         }
     }
 }
@@ -221,7 +229,7 @@ impl Builder {
             self.paths.push(&rawname::to_bytes(&node.created_path))?,
             signed(node.mergeinfo_count)?,
         ];
-        record.iter().for_each(|field| self.nodes.push(*field));
+        self.nodes.push_record(record);
         Ok(())
     }
 
@@ -232,21 +240,32 @@ impl Builder {
 
     fn id(&mut self, id: Option<Id>) -> Result<i64> {
         let Some(id) = id else { return Ok(0) };
-        self.ids.push(id.change_set.to_disk().ok_or_else(malformed)?);
-        self.ids.push(signed(id.number)?);
-        count_of(&self.ids, 2)
+        if let Some(known) = self.known_ids.get(&id) {
+            return Ok(*known);
+        }
+        let change_set = id.change_set.to_disk().ok_or_else(malformed)?;
+        self.ids.push_record([change_set, signed(id.number)?]);
+        let reference = count_of(&self.ids, 2)?;
+        self.known_ids.insert(id, reference);
+        Ok(reference)
     }
 
     fn rep(&mut self, rep: Option<&Representation>) -> Result<i64> {
         let Some(rep) = rep else { return Ok(0) };
-        self.reps.push(i64::from(rep.sha1.is_some()));
-        self.reps.push(rep.id.change_set.to_disk().ok_or_else(malformed)?);
-        for number in [rep.id.number, rep.size, rep.expanded_size] {
-            self.reps.push(signed(number)?);
+        // Copies of a file have its text.
+        if let Some(known) = self.known_reps.get(rep) {
+            return Ok(*known);
         }
+        let change_set = rep.id.change_set.to_disk().ok_or_else(malformed)?;
+        let numbers = [signed(rep.id.number)?, signed(rep.size)?, signed(rep.expanded_size)?];
+        let [number, size, expanded] = numbers;
+        let has_sha1 = i64::from(rep.sha1.is_some());
+        self.reps.push_record([has_sha1, change_set, number, size, expanded]);
         self.digests.push(rep.md5.0.to_vec());
         self.digests.extend(rep.sha1.map(|sha1| sha1.0.to_vec()));
-        count_of(&self.reps, 5)
+        let reference = count_of(&self.reps, 5)?;
+        self.known_reps.insert(*rep, reference);
+        Ok(reference)
     }
 
     /// Appends the container.
@@ -317,5 +336,26 @@ mod tests {
                 (0..container.len().min(200)).for_each(|at| drop(container.get(at)));
             }
         }
+    }
+
+    #[test]
+    fn what_is_there_is_referred_to() {
+        let mut builder = Builder::default();
+        let first = node(2);
+        let copy = NodeRev {
+            id: Id { number: 7, ..first.id },
+            predecessor: Some(first.id),
+            ..first.clone()
+        };
+        let other = Representation { expanded_size: 21, ..first.text.unwrap() };
+        let odd = NodeRev { text: Some(other), ..copy.clone() };
+        for node in [&first, &copy, &odd] {
+            builder.push(node).unwrap();
+        }
+        assert_eq!((builder.ids.len(), builder.reps.len()), (2 * 3, 5 * 3), "{builder:?}");
+        let mut bytes = Vec::new();
+        builder.write(&mut bytes).unwrap();
+        let container = NodeRevsContainer::read(&bytes).unwrap();
+        assert_eq!([0, 1, 2].map(|at| container.get(at).unwrap()), [first, copy, odd]);
     }
 }

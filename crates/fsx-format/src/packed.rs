@@ -127,6 +127,16 @@ impl Ints {
         }
     }
 
+    /// Appends integers that belong together, to a stream that has only such.
+    pub fn push_record<const N: usize>(&mut self, record: [i64; N]) {
+        match self {
+            Self::Split(parts) if parts.len() == N => {
+                parts.iter_mut().zip(record).for_each(|(part, value)| part.push(value));
+            }
+            _ => record.into_iter().for_each(|value| self.push(value)),
+        }
+    }
+
     fn describe(&self, coded: &mut Vec<u8>, out: &mut Vec<u8>) {
         match self {
             Self::Flat(coding, items) => {

@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::id::{ChangeSet, Id};
 
 /// Where a text or property list is stored, and what is known of it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Representation {
     /// Change set and item number.
     pub id: Id,

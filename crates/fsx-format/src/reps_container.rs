@@ -175,8 +175,7 @@ impl Builder {
             firsts.push(int(*first)?);
         }
         for (offset, len) in &self.pieces {
-            instructions.push(int(*offset)?);
-            instructions.push(int(*len)?);
+            instructions.push_record([int(*offset)?, int(*len)?]);
         }
         let misc = Ints::Flat(Coding::Plain, vec![0]);
         let ints = vec![Ints::split(&bases), firsts, instructions, misc];

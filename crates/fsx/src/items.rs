@@ -93,8 +93,7 @@ impl Fs {
         let item = file.find(revision, id.number)?;
         let wrong = |error| file.wrong(item.offset, error);
         if item.kind != ItemType::NodeRevsContainer {
-            let bytes = file.bytes(&item, ItemType::NodeRev)?;
-            return Ok(NodeRev::parse(&bytes).map_err(wrong)?.0);
+            return file.node_rev(&item);
         }
         let container = self.cached.node_revs_container(container(key, &item), || {
             let bytes = file.bytes(&item, ItemType::NodeRevsContainer)?;

@@ -10,7 +10,7 @@ use sapwood_fsfs_format::Footer;
 use sapwood_fsfs_format::fnv::Fnv1a32x4;
 use sapwood_fsx_format::layout::Layout;
 use sapwood_fsx_format::p2l::{Entry, ItemType};
-use sapwood_fsx_format::{ChangeSet, Error as FormatError, Id, l2p, p2l};
+use sapwood_fsx_format::{ChangeSet, Error as FormatError, Id, NodeRev, l2p, p2l};
 use sapwood_store::{StoredFile, WriteStorage};
 
 use crate::error::{Error, Result};
@@ -62,6 +62,12 @@ pub(crate) struct Item {
 }
 
 impl Item {
+    /// What an entry of the index by offsets describes.
+    pub(crate) const fn of(entry: &Entry, sub_item: usize) -> Self {
+        let Entry { offset, size, kind, checksum, .. } = *entry;
+        Self { offset, size, kind, checksum, sub_item }
+    }
+
     /// FNV-1a 32x4 of its bytes, as the index says.
     pub(crate) const fn checksum(&self) -> u32 {
         self.checksum
@@ -150,11 +156,11 @@ impl RevFile {
             let id = Id { change_set: ChangeSet::Revision(revision), number };
             entry.items.get(*at) == Some(&id)
         });
-        let Some((Entry { offset, size, kind, checksum, .. }, sub_item)) = found else {
+        let Some((entry, sub_item)) = found else {
             let message = format!("Indexes disagree about item {number} of revision {revision}");
             return Err(wrong(FormatError::index(message)));
         };
-        Ok(Item { offset: *offset, size: *size, kind: *kind, checksum: *checksum, sub_item })
+        Ok(Item::of(entry, sub_item))
     }
 
     /// The page and the position in it of what begins at an offset. An item is described in the page in which it ends.
@@ -221,6 +227,12 @@ impl RevFile {
             entries.iter().try_for_each(&mut *each)?;
         }
         Ok(())
+    }
+
+    /// A node-revision that is an item by itself.
+    pub(crate) fn node_rev(&self, item: &Item) -> Result<NodeRev> {
+        let parsed = NodeRev::parse(&self.bytes(item, ItemType::NodeRev)?);
+        Ok(parsed.map_err(|error| self.wrong(item.offset, error))?.0)
     }
 
     /// The bytes of an item, which must have the kind `kind`, and whose checksum is compared.

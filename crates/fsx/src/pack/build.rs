@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::thread::available_parallelism;
 
 use sapwood_core::exact::clamped;
-use sapwood_core::{CancelToken, ErrorCode, Exact, Revnum, len64};
+use sapwood_core::{CancelToken, Cut, ErrorCode, Exact, Revnum, len64};
 use sapwood_fsfs_format::fnv::Fnv1a32x4;
 use sapwood_fsx_format::changes_container::ChangesContainer;
 use sapwood_fsx_format::l2p::Location;
@@ -37,14 +37,16 @@ const READ_AT_ONCE: usize = 32;
 /// Bytes of a large item that are copied at once.
 const PIECE: u64 = 256 << 10;
 
+/// Bytes of the whole texts that one thread takes at once: what it makes of them waits as a few containers.
+const TEXTS_AT_ONCE: u64 = 4 << 20;
+
 /// Threads that make containers, at most.
 const MOST_THREADS: usize = 8;
 
-/// Node-revisions and texts that are written together.
-#[derive(Default)]
-struct Job {
-    nodes: Vec<Id>,
-    texts: Vec<RepItem>,
+/// Neighbours that are written together.
+enum Job {
+    Nodes(Vec<Id>),
+    Texts(Vec<RepItem>),
 }
 
 /// What comes next in a pack file.
@@ -103,6 +105,22 @@ impl Output {
     }
 }
 
+/// Appends jobs of texts: those of one path stay together.
+fn push_texts(texts: Vec<RepItem>, jobs: &mut Vec<Job>) {
+    let mut rest = &*texts;
+    while !rest.is_empty() {
+        let mut len = 0u64;
+        let last = rest.windows(2).position(|two| {
+            let [item, next] = two else { return true };
+            len = len.plus(item.rep.map_or(0, |rep| rep.expanded_size));
+            len >= TEXTS_AT_ONCE && item.group != next.group
+        });
+        let count = last.map_or(rest.len(), |last| last.plus(1));
+        jobs.push(Job::Texts(rest.head(count).to_vec()));
+        rest = rest.tail(count);
+    }
+}
+
 impl Shard<'_> {
     /// Writes the pack file.
     pub(super) fn build(&self, cancel: &CancelToken) -> Result<()> {
@@ -153,27 +171,34 @@ impl Shard<'_> {
         file_props: Vec<RepItem>,
         dir_props: Vec<RepItem>,
     ) -> Vec<Job> {
-        let props = |texts| Job { nodes: Vec::new(), texts };
-        let mut jobs = vec![props(file_props), props(dir_props)];
-        let (mut job, mut len) = (Job::default(), 0u64);
-        let limit = self.writer.config.block_size.times(4);
+        let mut jobs = Vec::new();
+        push_texts(file_props, &mut jobs);
+        push_texts(dir_props, &mut jobs);
+        let (mut nodes, mut texts) = (Vec::new(), Vec::new());
+        let most = self.nodes_at_once();
         for path in paths {
-            len = len.plus(len64(path.nodes.len()).times(NODE_LEN));
-            len = len.plus(len64(path.texts.len()));
-            job.nodes.extend(path.nodes);
-            job.texts.extend(path.texts);
-            if len >= limit {
-                jobs.push(std::mem::take(&mut job));
-                len = 0;
+            nodes.extend(path.nodes);
+            texts.extend(path.texts);
+            if nodes.len() >= most {
+                jobs.push(Job::Nodes(std::mem::take(&mut nodes)));
+                push_texts(std::mem::take(&mut texts), &mut jobs);
             }
         }
-        jobs.push(job);
+        jobs.push(Job::Nodes(nodes));
+        push_texts(texts, &mut jobs);
         jobs
     }
 
     fn work(&self, job: &Job, cancel: &CancelToken, send: &Send<'_>) -> Result<()> {
-        self.write_nodes(&job.nodes, cancel, send)?;
-        self.write_texts(&job.texts, cancel, send)
+        match job {
+            Job::Nodes(nodes) => self.write_nodes(nodes, cancel, send),
+            Job::Texts(texts) => self.write_texts(texts, cancel, send),
+        }
+    }
+
+    /// How many node-revisions a container takes, and are written before their texts.
+    fn nodes_at_once(&self) -> usize {
+        clamped(self.writer.config.block_size.checked_div(NODE_LEN / 4).unwrap_or(1).max(1))
     }
 
     /// The change lists, the youngest first.
@@ -202,9 +227,7 @@ impl Shard<'_> {
 
     /// Node-revisions, in containers that are not too long.
     fn write_nodes(&self, ids: &[Id], cancel: &CancelToken, send: &Send<'_>) -> Result<()> {
-        let block = self.writer.config.block_size;
-        let most = usize::try_from(block.checked_div(NODE_LEN / 4).unwrap_or(1).max(1));
-        for ids in ids.chunks(most.unwrap_or(1)) {
+        for ids in ids.chunks(self.nodes_at_once()) {
             cancel.check()?;
             let mut builder = noderevs_container::Builder::default();
             for id in ids {

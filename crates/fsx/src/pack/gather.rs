@@ -6,12 +6,12 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use sapwood_core::{CancelToken, Revnum};
-use sapwood_fsx_format::p2l::ItemType;
+use sapwood_fsx_format::p2l::{Entry, ItemType};
 use sapwood_fsx_format::{Id, Representation};
 
 use super::Shard;
 use crate::error::{Error, Result};
-use crate::revfile::RevFile;
+use crate::revfile::{Item, RevFile};
 
 /// A representation, and what a node-revision of the shard says of it.
 #[derive(Clone, Copy, Debug)]
@@ -62,30 +62,27 @@ impl Shard<'_> {
         let mut order: Vec<Id> = Vec::new();
         let mut paths: HashMap<Arc<str>, PathItems> = HashMap::new();
         let mut used: Vec<(Arc<str>, Representation)> = Vec::new();
+        let here = |rep: &Representation| rep.id.change_set.revision() >= Some(self.first());
         for revision in self.revisions() {
             cancel.check()?;
-            let mut nodes = Vec::new();
-            self.for_each_item(revision, &mut |id, kind| match kind {
-                ItemType::NodeRev => nodes.push(id),
-                _ => {
-                    reps.insert(id, kind);
+            let file = self.file(revision)?;
+            for_each_item(&file, revision, &mut |entry, id| {
+                if entry.kind != ItemType::NodeRev {
+                    reps.insert(id, entry.kind);
                     order.push(id);
+                    return Ok(());
                 }
-            })?;
-            for id in nodes {
-                let node = self.writer.fs.0.noderev(id)?;
-                let here =
-                    |rep: &Representation| rep.id.change_set.revision() >= Some(self.first());
+                let node = file.node_rev(&Item::of(entry, 0))?;
                 let path: Arc<str> = node.created_path.into();
-                for rep in [node.text, node.props].into_iter().flatten().filter(here) {
-                    used.push((Arc::clone(&path), rep));
-                }
+                let used_here = [node.text, node.props].into_iter().flatten().filter(here);
+                used.extend(used_here.map(|rep| (Arc::clone(&path), rep)));
                 let next = paths.len();
                 let of_path = paths
                     .entry(path)
                     .or_insert_with(|| PathItems { group: next, ..PathItems::default() });
                 of_path.nodes.push(id);
-            }
+                Ok(())
+            })?;
         }
         // A text belongs to the path that uses it last.
         for (path, rep) in used {
@@ -111,20 +108,23 @@ impl Shard<'_> {
         items.paths = paths.into_iter().map(|(_, items)| items).collect();
         Ok(items)
     }
+}
 
-    /// Goes through the node-revisions, texts and property lists of a revision that is not packed.
-    fn for_each_item(&self, revision: Revnum, each: &mut dyn FnMut(Id, ItemType)) -> Result<()> {
-        self.file(revision)?.for_each_entry(&mut |entry| {
-            let Some(id) = entry.items.first() else { return Ok(()) };
-            match entry.kind {
-                ItemType::Changes | ItemType::Unused => {}
-                kind if kind.is_container() => {
-                    let message = format!("A container in the file of revision {revision}");
-                    return Err(Error::Corrupt(message));
-                }
-                kind => each(*id, kind),
+/// Goes through the node-revisions, texts and property lists of a revision that is not packed.
+fn for_each_item(
+    file: &RevFile,
+    revision: Revnum,
+    each: &mut dyn FnMut(&Entry, Id) -> Result<()>,
+) -> Result<()> {
+    file.for_each_entry(&mut |entry| {
+        let Some(id) = entry.items.first() else { return Ok(()) };
+        match entry.kind {
+            ItemType::Changes | ItemType::Unused => Ok(()),
+            kind if kind.is_container() => {
+                let message = format!("A container in the file of revision {revision}");
+                Err(Error::Corrupt(message))
             }
-            Ok(())
-        })
-    }
+            _ => each(entry, *id),
+        }
+    })
 }
