@@ -672,10 +672,10 @@ mod tests {
         assert_eq!(clipped(&line, 30, 21), []);
     }
 
-    use crate::testing::{Script, UUID};
+    use crate::testing::{Script, ScriptedSession, UUID};
 
     /// A trunk with a branch, which is behind a cache.
-    fn branched() -> (Rc<crate::testing::ScriptedSession>, Rc<dyn Session>) {
+    fn branched() -> (Rc<ScriptedSession>, Rc<dyn Session>) {
         let script = Script::default()
             .revision(&["A /trunk"])
             .revision(&["M /trunk"])
@@ -683,8 +683,8 @@ mod tests {
             .revision(&["M /branch"])
             .mergeinfo("branch", "/trunk:2");
         let asked = script.open();
-        let cached = Remembering::wrap(Rc::clone(&asked) as _, &History::new(UUID), None);
-        (asked, cached)
+        let inner: Rc<dyn Session> = Rc::<ScriptedSession>::clone(&asked);
+        (asked, Remembering::wrap(inner, &History::new(UUID), None))
     }
 
     #[test]
@@ -745,7 +745,11 @@ mod tests {
             Err(sapwood_core::SvnError::new(code, ""))
         });
         assert!(enough.unwrap_err().is_ceased());
-        session.log(&request, &mut |entry| Ok(seen.push(entry.revision))).unwrap();
+        let mut all = |entry: &LogEntry<'_>| {
+            seen.push(entry.revision);
+            Ok(())
+        };
+        session.log(&request, &mut all).unwrap();
         assert_eq!(seen, [1, 1, 2, 3, 4].map(|revision| Some(Revnum(revision))));
         assert_eq!(asked.take_questions(), [("log", 1)]);
     }
