@@ -8,6 +8,7 @@
 
 mod address;
 mod error;
+pub mod pass_file;
 #[cfg(feature = "postgres")]
 mod pg;
 #[cfg(not(feature = "postgres"))]
@@ -23,7 +24,8 @@ pub use without::Connection;
 /// How a database is reached.
 #[derive(Clone, Debug, Default)]
 pub struct Settings {
-    /// Variables as other programs for PostgreSQL take them: `PGHOST`, `PGPORT`, `PGUSER`, `PGPASSWORD`, `PGSSLMODE`, `PGSSLROOTCERT`.
+    /// Variables as other programs for PostgreSQL take them: `PGHOST`, `PGPORT`, `PGUSER`, `PGPASSWORD`, `PGPASSFILE`, `PGSSLMODE`,
+    /// `PGSSLROOTCERT`.
     /// What an address says counts before them.
     pub variables: Vec<(String, String)>,
 }
