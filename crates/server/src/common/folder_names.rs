@@ -14,10 +14,13 @@ use sapwood_store::{LocalStorage, Stamp, Storage as _};
 /// The limit of folders whose names are kept.
 const MOST_FOLDERS: usize = 16;
 
+/// The names in a folder, and the stamp that it had then.
+type Names = (Stamp, Arc<[String]>);
+
 /// The names of some folders.
 #[derive(Debug, Default)]
 pub(crate) struct FolderNames {
-    kept: Mutex<HashMap<PathBuf, (Stamp, Arc<[String]>)>>,
+    kept: Mutex<HashMap<PathBuf, Names>>,
 }
 
 impl FolderNames {
