@@ -152,6 +152,8 @@ def benchmarks():
            plain("Convert: 13,800 revisions", "convert-short.tsv")]
     other = [plain("svnadmin", "admin.tsv"), plain("Commits", "commits.tsv"), plain("500 clients", "crowd.tsv"),
              plain("Logins by SASL and a tunnel beside svn:", "logins.tsv"), plain("A repository in an object store", "store.tsv"),
+             plain("Commits to a repository in an object store", "store-commits.tsv"),
+             plain("Many repositories in one store", "store-many.tsv"),
              plain("Three servers of one store, while all fails", "cluster.tsv")]
     service = [plain("Web pages of a large repository", "web.tsv"), plain("Metrics: their share of a hot log", "metrics.tsv"), plain("A directory that hangs, and guessed passwords", "login-pressure.tsv")]
     http = [plain("Server's processor time, third time, s", "http-hot.tsv"),

@@ -1,34 +1,29 @@
 #!/usr/bin/env python3
-"""Commits and exports of a repository in an object store beside the same in a folder, and the requests that they cost.
+"""What clients' operations cost on a repository in an object store: time beside the same in a folder, and requests to the store, by kind.
 
-    tools/ceph.sh FOLDER PORT tools/store_figures.py SAPWOOD SCRATCH
+    tools/ceph.sh FOLDER PORT tools/store_figures.py SAPWOOD SCRATCH HISTORY TREE [DELAY...]
 
-SAPWOOD is a program with the feature s3. One `sapwood serve` in each place: a plain folder, and the bucket that tools/ceph.sh has made. 1.14's
-svnmucc commits small files, 1 client and 8 at a time, each commit a process of its own (a client alone takes some 10 ms of each); 1.14's svn
-exports (into memory) 5,000 files of 200 to 4,000 bytes that one commit has brought: from a server that has just begun with no cache on this machine (cold), once
-more from the same (hot), and from one that has just begun with the cache (warm). Requests are those of /metrics. Prints a table for
-docs/results/store.tsv."""
+SAPWOOD is a program with the feature s3, HISTORY a repository of `sapwood-bench make-repo --profile ruby --pack` (46,000 revisions), TREE a folder of `sapwood-bench
+make-tree` (40,000 files), which one commit brings into a repository of its own. Both are served out of folders and out of the bucket that tools/ceph.sh has made, which
+answers DELAY ms later (0, 5, 20), by the proxy of tools/store_commits.py. 1.14's clients ask, by svn://:
 
-import concurrent.futures
+- cold: a server that has just begun, and no blocks on this machine (of a folder: files that the system has in memory);
+- warm: one that has just begun, with the blocks;
+- hot: the same server once more.
+
+Prints a table for docs/results/store.tsv; requests are those of /metrics."""
+
 import os
-import random
 import re
 import shutil
-import socket
 import subprocess
 import sys
-import tempfile
 import time
 import urllib.request
 
-FILES, COMMITS = 5000, 80
+from store_commits import free_port, run
+
 KINDS = ('get', 'read', 'claim', 'put', 'list')
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(('127.0.0.1', 0))
-        return probe.getsockname()[1]
 
 
 class Server:
@@ -38,11 +33,11 @@ class Server:
         self.port, self.metrics, self.before = free_port(), free_port(), {}
         config = os.path.join(os.path.dirname(root), 'sapwood.toml')
         with open(config, 'w') as file:
-            file.write(f"path = '{root}'\nsvn-port = {self.port}\nhttp-port = 0\nmetrics-listen = '127.0.0.1:{self.metrics}'\n")
+            file.write(f"path = '{root}'\nlisten = '127.0.0.1'\nsvn-port = {self.port}\nhttp-port = 0\nmetrics-listen = '127.0.0.1:{self.metrics}'\n")
         self.process = subprocess.Popen([program, 'serve', '--config', config], stdout=subprocess.PIPE, text=True)
         while 'Ctrl-C' not in self.process.stdout.readline():
             assert self.process.poll() is None
-        self.url = f'svn://127.0.0.1:{self.port}/repo'
+        self.requests()
 
     def requests(self):
         with urllib.request.urlopen(f'http://127.0.0.1:{self.metrics}/metrics') as reply:
@@ -57,81 +52,119 @@ class Server:
         self.process.wait()
 
 
-def run(*command):
-    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+class Operations:
+    """What clients do, each by its name."""
+
+    def __init__(self, scratch):
+        self.scratch, self.text = scratch, os.path.join(scratch, 'text')
+        with open(self.text, 'w') as file:
+            file.write('text\n')
+        self.copy = os.path.join(scratch, 'copy')
+
+    def update(self, url):
+        run('svn', 'update', '-q', self.copy)
+
+    def checkout(self, url):
+        run('svnbench', 'null-export', '-q', f'{url}/tree/tree')
+
+    def log(self, url):
+        run('svnbench', 'null-log', '-v', '-q', f'{url}/history')
+
+    def blame(self, url):
+        run('svnbench', 'null-blame', f'{url}/history/trunk/ChangeLog')
+
+    def commit(self, url):
+        run('svnmucc', '-m', 'x', '-U', f'{url}/tree', 'put', self.text, f'new-{time.time_ns()}')
+
+    def all(self):
+        return {'checkout of 40,000 files': self.checkout, 'log -v of 46,000 revisions': self.log, 'blame': self.blame,
+                'commit of one file (by svnmucc)': self.commit, 'update with nothing new': self.update}
 
 
-def commits(url, clients, text, name):
-    def one(number):
-        run('svnmucc', '-m', 'x', '-U', url, 'put', text, f'{name}{number}')
-    began = time.time()
-    with concurrent.futures.ThreadPoolExecutor(clients) as pool:
-        list(pool.map(one, range(COMMITS)))
-    return COMMITS / (time.time() - began)
-
-
-def export(url):
-    # In memory: the store's daemons write to the disk of this machine, and 5,000 files of a client would wait for them.
-    target = os.path.join(tempfile.mkdtemp(dir='/dev/shm'), 'exported')
-    began = time.time()
-    run('svn', 'export', '-q', f'{url}/tree', target)
-    took = time.time() - began
-    shutil.rmtree(os.path.dirname(target))
-    return took
-
-
-def tree(folder):
-    chance = random.Random(35)
-    for number in range(FILES):
-        directory = os.path.join(folder, f'd{number // 100}')
-        os.makedirs(directory, exist_ok=True)
-        with open(os.path.join(directory, f'f{number}'), 'wb') as file:
-            file.write(chance.randbytes(chance.randrange(200, 4000)))
-
-
-def place(program, scratch, name, address):
-    """The figures of one place: {what: (figure, requests)}."""
-    root = os.path.join(scratch, name, 'served')
-    os.makedirs(root)
-    repo = os.path.join(root, 'repo')
-    run(*([program, 'store', 'create', address, repo] if address else ['svnadmin', 'create', repo]))
-    with open(os.path.join(repo, 'conf/svnserve.conf'), 'w') as conf:
-        conf.write('[general]\nanon-access = write\n')
-    if address:
-        run(program, 'store', 'push', repo)
+def measure(program, operations, root):
+    """{(operation, state): (seconds, requests)}"""
     figures = {}
-    server = Server(program, root)
-    text = os.path.join(scratch, 'text')
-    commits(server.url, 1, text, 'before')
-    for clients in 1, 8:
+
+    def once(server, what, state):
         server.requests()
-        figures[f'commits/s, {clients} at a time'] = (commits(server.url, clients, text, f'c{clients}-'), server.requests(), COMMITS)
-    run('svn', 'import', '-q', '-m', 'tree', os.path.join(scratch, 'tree'), f'{server.url}/tree')
-    server.end()
-    shutil.rmtree(os.environ['SAPWOOD_STORE_CACHE'], ignore_errors=True)
-    server = Server(program, root)
-    for state in 'cold', 'hot':
-        figures[f'export, s, {state}'] = (export(server.url), server.requests(), 1)
-    server.end()
-    server = Server(program, root)
-    figures['export, s, warm'] = (export(server.url), server.requests(), 1)
-    server.end()
+        began = time.time()
+        operations.all()[what](f'svn://127.0.0.1:{server.port}')
+        figures[what, state] = time.time() - began, server.requests()
+    for what in operations.all():
+        shutil.rmtree(os.environ['SAPWOOD_STORE_CACHE'], ignore_errors=True)
+        for states in ('cold',), ('warm', 'hot'):
+            server = Server(program, root)
+            if what.startswith('update'):
+                shutil.rmtree(operations.copy, ignore_errors=True)
+                # Another server's, so that this one has seen nothing yet.
+                helper = Server(program, root)
+                run('svn', 'checkout', '-q', '--depth', 'files', f'svn://127.0.0.1:{helper.port}/tree', operations.copy)
+                helper.end()
+                if 'cold' in states:
+                    shutil.rmtree(os.environ['SAPWOOD_STORE_CACHE'], ignore_errors=True)
+                run('svn', 'relocate', f'svn://127.0.0.1:{helper.port}', f'svn://127.0.0.1:{server.port}', operations.copy)
+            for state in states:
+                once(server, what, state)
+            server.end()
     return figures
 
 
+def serve_out_of(program, scratch, name, sources, bucket):
+    root = os.path.join(scratch, name, 'served')
+    os.makedirs(root)
+    for repo, source in sources.items():
+        target = os.path.join(root, repo)
+        if not bucket:
+            os.symlink(source, target)
+            continue
+        began = time.time()
+        run(program, 'store', 'import', source, f'{bucket}/{repo}')
+        print(f'{repo}: imported in {time.time() - began:.0f} s', file=sys.stderr)
+        run(program, 'store', 'attach', f'{bucket}/{repo}', target)
+    return root
+
+
+def make_tree(program, scratch, tree):
+    path = os.path.join(scratch, 'tree')
+    run(program, 'svnadmin', 'create', path)
+    run(program, 'svn', 'import', '-q', '-m', 'tree', tree, f'file://{path}/tree')
+    return path
+
+
+def set_access(program, root, names, pushed):
+    for name in names:
+        with open(os.path.join(root, name, 'conf/svnserve.conf'), 'w') as conf:
+            conf.write('[general]\nanon-access = write\n')
+        if pushed:
+            run(program, 'store', 'push', os.path.join(root, name))
+
+
 def main():
-    program, scratch = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
+    program, scratch, history, tree = map(os.path.abspath, sys.argv[1:5])
+    delays = [int(delay) for delay in sys.argv[5:]] or [0, 5, 20]
     os.makedirs(scratch)
     os.environ['SAPWOOD_STORE_CACHE'] = os.path.join(scratch, 'cache')
-    tree(os.path.join(scratch, 'tree'))
-    with open(os.path.join(scratch, 'text'), 'w') as file:
-        file.write('text\n')
+    sources = {'history': history, 'tree': make_tree(program, scratch, tree)}
     bucket = f's3://{os.environ["SAPWOOD_S3_BUCKET"]}/figures/{os.getpid()}'
-    folder, store = (place(program, scratch, name, address) for name, address in (('folder', None), ('store', bucket)))
-    print('what', 'a folder', 'the store', 'x', *(f'{kind}' for kind in KINDS), sep='\t')
-    for what, (figure, requests, times) in store.items():
-        beside = folder[what][0]
-        print(what, f'{beside:.2f}', f'{figure:.2f}', f'{figure / beside:.2f}', *(f'{requests.get(kind, 0) / times:.2f}' for kind in KINDS), sep='\t')
+    # The folders are written to by commits, so the store has them first.
+    set_access(program, os.path.dirname(history), [os.path.basename(history)], False)
+    set_access(program, scratch, ['tree'], False)
+    stored = serve_out_of(program, scratch, 'stored', sources, bucket)
+    folder = serve_out_of(program, scratch, 'folder', sources, None)
+    operations = Operations(scratch)
+    beside = measure(program, operations, folder)
+    gateway = int(os.environ['AWS_ENDPOINT_URL'].rsplit(':', 1)[1])
+    print('what', 'state', 'delay, ms', 'a folder, s', 'the store, s', 'x', *KINDS, sep='\t', flush=True)
+    for delay in delays:
+        port = free_port()
+        proxy = subprocess.Popen([sys.executable, os.path.join(os.path.dirname(os.path.abspath(__file__)), 'store_commits.py'), 'late', str(port), str(gateway), str(delay)])
+        os.environ['AWS_ENDPOINT_URL'] = f'http://127.0.0.1:{port if delay else gateway}'
+        time.sleep(0.5)
+        for (what, state), (took, requests) in measure(program, operations, stored).items():
+            of_folder = beside[what, state][0]
+            print(what, state, delay, f'{of_folder:.2f}', f'{took:.2f}', f'{took / of_folder:.2f}', *(requests.get(kind, 0) for kind in KINDS), sep='\t', flush=True)
+        proxy.kill()
+        proxy.wait()
     print('load', *os.getloadavg(), file=sys.stderr)
     shutil.rmtree(scratch)
 

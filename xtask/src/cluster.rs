@@ -1,7 +1,8 @@
 //! `cargo xtask cluster`: three servers of one repository in a store, in network namespaces, while servers, network and store fail.
 //!
 //! The work is in `testkit` (`cluster`); here it is built. Options go to it: `--seconds N`, `--commits N`, `--clients N`, `--seed N`,
-//! `--calm COMMITS` (acknowledged between two faults), `--longest-stop SECONDS`, `--ceph` (the store is Ceph's gateway by `tools/ceph.sh`, in place of a folder). Invariant: what runs is what is
+//! `--calm COMMITS` (acknowledged between two faults), `--longest-stop SECONDS`; in place of a folder, `--ceph`: the store is Ceph's gateway by
+//! `tools/ceph.sh`, or `--postgres`: the log is in PostgreSQL by `tools/postgres.sh`. Invariant: what runs is what is
 //! in the working tree, unless `SAPWOOD_BIN` names another program.
 
 use std::process::Command;
@@ -17,9 +18,13 @@ const HARNESS: [&str; 7] =
 
 /// Builds it and runs it with these options.
 pub(crate) fn cluster(args: &[String]) -> Result<(), String> {
-    let is_ceph = args.iter().any(|arg| arg == "--ceph");
+    let has = |wanted: &str| args.iter().any(|arg| arg == wanted);
     if std::env::var_os("SAPWOOD_BIN").is_none() {
-        let features: &[&str] = if is_ceph { &["--features", "sapwood-cli/s3"] } else { &[] };
+        let features: &[&str] = match (has("--ceph"), has("--postgres")) {
+            (true, _) => &["--features", "sapwood-cli/s3"],
+            (_, true) => &["--features", "sapwood-cli/postgres"],
+            _ => &[],
+        };
         let build = ["build", "--package", "sapwood-cli", "--bin", "sapwood"];
         run(Command::new("cargo").args(build).args(features))?;
     }

@@ -36,7 +36,7 @@ usage: cargo xtask COMMAND
              --examples N, --seed N)
   objects    what stands on object stores, against a real one (Ceph: see tools/ceph.sh)
   cluster    three servers of one store in network namespaces, while servers, network and store fail
-             (as root; --seconds N, --commits N, --clients N, --seed N, --longest-stop SECONDS, --ceph)
+             (as root; --seconds N, --commits N, --clients N, --seed N, --longest-stop SECONDS, --ceph, --postgres)
   dist       build a Debian package and a container file into target/dist
              (--profile PROFILE, --target TRIPLE)
   release    all files of a release of this commit in target/release-VERSION, with checksums

@@ -18,6 +18,7 @@ use crate::disk::{Counters, Counts, Disk, add};
 use crate::error::{Error, Result};
 use crate::flights::{Asked, Flights, Own};
 use crate::recent::Recent;
+use crate::wanted::Wanted;
 
 /// Blocks that are read, and asked for, together: 4 MiB.
 const WINDOW: u64 = 16;
@@ -31,6 +32,7 @@ pub struct BlockCache {
     flights: Flights,
     recent: Recent,
     evictor: Mutex<Option<JoinHandle<()>>>,
+    wanted: Wanted,
 }
 
 /// An object that is read.
@@ -57,7 +59,7 @@ impl BlockCache {
         let disk = Disk { root: folder.to_owned(), limit, counters: Counters::default() };
         let (flights, evictor) = (Flights::default(), Mutex::new(None));
         let (disk, recent) = (Arc::new(disk), Recent::new(in_memory));
-        Ok(Arc::new(Self { disk, flights, recent, evictor }))
+        Ok(Arc::new(Self { disk, flights, recent, evictor, wanted: Wanted::default() }))
     }
 
     /// What it did so far.
@@ -78,6 +80,18 @@ impl BlockCache {
         len: u64,
         range: Range<u64>,
     ) -> Result<Vec<u8>> {
+        self.read_noting(blobs, key, len, range, &mut None)
+    }
+
+    /// The same, which notes the last block that it had to fetch.
+    pub(crate) fn read_noting(
+        &self,
+        blobs: &dyn Blobs,
+        key: &Key,
+        len: u64,
+        range: Range<u64>,
+        fetched: &mut Option<u64>,
+    ) -> Result<Vec<u8>> {
         let object = Object { blobs, key, len };
         let end = range.end.min(len);
         let known = if len == u64::MAX { 0 } else { end.minus(range.start.min(end)) };
@@ -86,7 +100,8 @@ impl BlockCache {
         while at < end {
             let first = at / BLOCK;
             let behind = end.div_ceil(BLOCK).min(first.plus(WINDOW));
-            for (number, data) in (first..behind).zip(self.window(&object, first..behind)?) {
+            let window = self.window(&object, first..behind, fetched)?;
+            for (number, data) in (first..behind).zip(window) {
                 let block = begin(number);
                 let found = piece(&data, at.minus(block), end.minus(block));
                 out.extend_from_slice(found);
@@ -119,7 +134,7 @@ impl BlockCache {
             let missing = |number: &u64| !self.disk.has(&object.block(*number));
             let missing: Vec<u64> = (at..behind).filter(missing).collect();
             if let (Some(first), Some(last)) = (missing.first(), missing.last()) {
-                let found = self.window(&object, *first..last.plus(1))?;
+                let found = self.window(&object, *first..last.plus(1), &mut None)?;
                 if found.last().is_some_and(|data| len64(data.len()) < BLOCK) {
                     return Ok(());
                 }
@@ -129,8 +144,13 @@ impl BlockCache {
         Ok(())
     }
 
-    /// The blocks of a range, which is not longer than a window.
-    fn window(&self, object: &Object<'_>, numbers: Range<u64>) -> Result<Vec<Arc<[u8]>>> {
+    /// The blocks of a range, which is not longer than a window; notes the last one that was fetched.
+    fn window(
+        &self,
+        object: &Object<'_>,
+        numbers: Range<u64>,
+        fetched: &mut Option<u64>,
+    ) -> Result<Vec<Arc<[u8]>>> {
         let mut found: Vec<Option<Arc<[u8]>>> = Vec::new();
         for number in numbers.clone() {
             found.push(self.kept(object, number));
@@ -154,6 +174,7 @@ impl BlockCache {
                     Asked::Other(flight) => others.push((flight, place)),
                 }
             }
+            *fetched = own.last().map(|(flight, _)| flight.id().number).or(*fetched);
             self.fetch_all(object, own)?;
             for (flight, place) in others {
                 // One that failed is asked for again, by this thread.
@@ -218,15 +239,40 @@ impl BlockCache {
             }
             let block: Arc<[u8]> = data.into();
             self.recent.add(*flight.id(), &block);
-            flight.land(&block);
-            *place = Some(block);
             // A block behind the end of an object whose length is not known is none.
-            let is_kept = self.disk.limit > 0 && (number == 0 || !data.is_empty());
+            let is_kept = self.keeps() && (number == 0 || !data.is_empty());
+            // Before it lands: who asks from then on finds it, also when it is not in memory any more.
             if is_kept && self.disk.write(flight.id(), data) {
                 self.start_evictor();
             }
+            flight.land(&block);
+            *place = Some(block);
         }
         Ok(())
+    }
+
+    /// Whether blocks are kept.
+    pub(crate) fn keeps(&self) -> bool {
+        self.disk.limit > 0
+    }
+
+    /// Whether there is a file of a block, whatever it holds.
+    pub(crate) fn has_block(&self, blobs: &dyn Blobs, key: &Key, number: u64) -> bool {
+        self.disk.has(&BlockId::new(blobs.address(), key, number))
+    }
+
+    /// What waits to be fetched ahead.
+    pub(crate) fn wanted(&self) -> &Wanted {
+        &self.wanted
+    }
+
+    pub(crate) fn counters(&self) -> &Counters {
+        &self.disk.counters
+    }
+
+    /// What an operation gave; one that failed is counted.
+    pub(crate) fn heard<T>(&self, done: std::io::Result<T>) -> Option<T> {
+        self.disk.heard(done)
     }
 
     /// Lets a thread hold the limit, unless one does.

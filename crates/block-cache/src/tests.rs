@@ -7,6 +7,7 @@
     reason = "a failure is a failed test"
 )]
 
+mod ahead;
 mod form;
 mod harm;
 mod limits;

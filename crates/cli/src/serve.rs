@@ -8,6 +8,7 @@ mod demo;
 mod directories;
 mod disk;
 mod lines;
+mod listed;
 mod notifications;
 mod reload;
 mod secret_file;
@@ -22,10 +23,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use sapwood_core::exact::Exact;
 use sapwood_core::{ErrorCode, SvnError, SvnResult, uri};
-use sapwood_fs::Filesystem;
-use sapwood_repos::Repository;
 use sapwood_server::common::current::Current;
 use sapwood_server::common::search_indexer::SearchIndexer;
 use sapwood_server::dav::settings::{BulkUpdates, HttpSettings, Location};
@@ -40,6 +38,7 @@ use crate::getopt::{Item, Parser};
 use crate::output::{self, Output};
 use crate::{report, svnserve, user_folders};
 use lines::Problem;
+use listed::{MAX_LISTED, find_repositories};
 use reload::Reload;
 use sockets::DEFAULT_HTTPS_PORT;
 
@@ -109,9 +108,6 @@ Options:
                      answer monitoring programs there: /metrics, /healthz, /readyz
   -h [--help]        show this help
 ";
-
-/// The most repositories of a directory that are listed with their URLs.
-const MAX_LISTED: usize = 20;
 
 #[derive(Default)]
 struct Options {
@@ -575,25 +571,6 @@ fn give_memory_back() {
     }
 }
 
-/// The repository at `root`, or those in it, sorted.
-///
-/// # Errors
-/// When the folder, or the repository, cannot be read.
-fn find_repositories(root: &Path) -> SvnResult<Vec<PathBuf>> {
-    let is_repository = |path: &Path| Repository::find_root(path).is_some_and(|top| top == path);
-    if is_repository(root) {
-        Filesystem::check_readable(&root.join("db"))?;
-        return Ok(vec![root.to_owned()]);
-    }
-    let mut found: Vec<PathBuf> = std::fs::read_dir(root)
-        .map_err(|e| SvnError::io(&e, format_args!("Can't read '{}'", root.display())))?
-        .filter_map(|entry| Some(entry.ok()?.path()))
-        .filter(|path| is_repository(path))
-        .collect();
-    found.sort();
-    Ok(found)
-}
-
 /// The command for our `svn` in a shell: its name where that is ours or another one, or our own program's.
 fn svn_command() -> String {
     let path = std::env::var_os("PATH").unwrap_or_default();
@@ -664,7 +641,7 @@ fn hello(
         text.push_str(&format!("  {url}\n{page}"));
     }
     if urls.len() > MAX_LISTED {
-        text.push_str(&format!("  ... and {} more\n", urls.len().minus(MAX_LISTED)));
+        text.push_str("  ... and more\n");
     }
     if let Some(url) = urls.first() {
         text.push_str("\nTry:\n");

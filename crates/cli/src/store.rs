@@ -82,7 +82,8 @@ AZURE_CLIENT_ID, AZURE_CLIENT_SECRET, AZURE_TENANT_ID, AZURE_FEDERATED_TOKEN_FIL
 identity; AZURE_STORAGE_ENDPOINT. Those of Google: GOOGLE_APPLICATION_CREDENTIALS or
 GOOGLE_SERVICE_ACCOUNT (files), else gcloud's file or the machine; STORAGE_EMULATOR_HOST. Authorities
 of certificates are those of AWS_CA_BUNDLE for all of them, else the system's. Of PostgreSQL: PGHOST,
-PGPORT, PGUSER, PGPASSWORD, PGSSLMODE, PGSSLROOTCERT; TLS is used but for sockets and this machine.
+PGPORT, PGUSER, PGPASSWORD, PGPASSFILE or ~/.pgpass, PGSSLMODE, PGSSLROOTCERT; TLS is used but for
+sockets and this machine.
 ";
 
 static TOOL: Tool = Tool {

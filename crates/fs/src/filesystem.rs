@@ -90,6 +90,12 @@ impl Filesystem {
         self.fsfs().and_then(sapwood_fsfs::Filesystem::store_address)
     }
 
+    /// About how many bytes of memory it takes as long as it is kept, beside caches.
+    #[must_use]
+    pub fn state_bytes(&self) -> u64 {
+        self.fsfs().map_or(0, sapwood_fsfs::Filesystem::state_bytes)
+    }
+
     /// The FSFS filesystem that it is.
     pub(crate) const fn fsfs(&self) -> Option<&sapwood_fsfs::Filesystem> {
         match &self.0 {

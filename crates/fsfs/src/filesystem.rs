@@ -306,6 +306,13 @@ impl Filesystem {
         self.fs.revisions.as_log().map(LogRevisions::address)
     }
 
+    /// About how many bytes of memory it takes as long as it is kept, beside caches: it grows with revisions that are not packed where
+    /// these are in a store of objects, else it does not.
+    #[must_use]
+    pub fn state_bytes(&self) -> u64 {
+        self.fs.revisions.as_log().map_or(0, LogRevisions::state_bytes)
+    }
+
     /// Brings files beside revisions (hooks, configuration) that were changed in the folder to the store, and so to all servers: their
     /// paths.
     ///

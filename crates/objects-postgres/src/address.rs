@@ -2,6 +2,8 @@
 //!
 //! Invariant: an address has no password, because it stands in files and messages.
 
+use std::fmt;
+
 use sapwood_objects::OpenError;
 
 /// How an address looks.
@@ -42,16 +44,8 @@ impl Address {
             Some((user, server)) => (Some(user), server),
             None => (None, server),
         };
-        // An address of the sixth version stands in brackets.
-        let (host, port) = match server.rsplit_once(':') {
-            Some((host, port)) if !port.contains(']') => (host, Some(port.parse().ok()?)),
-            _ => (server, None),
-        };
-        let host = host.trim_start_matches('[').trim_end_matches(']');
-        let name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
-        let is_name = |text: &str| !text.is_empty() && text.chars().all(name);
-        let is_host = |text: &str| text.chars().all(|c| name(c) || c == ':');
-        if !is_name(database) || !is_host(host) || user.is_some_and(|user| !is_name(user)) {
+        let (host, port) = host_and_port(server)?;
+        if !is_name(database) || user.is_some_and(|user| !is_name(user)) {
             return None;
         }
         let (scheme, rest) = store.split_once("://")?;
@@ -65,6 +59,64 @@ impl Address {
             database: database.to_owned(),
             store: store.to_owned(),
         })
+    }
+
+    /// Whether two addresses name one database, and the same user of it: their logs share connections.
+    #[must_use]
+    pub fn has_database_of(&self, other: &Self) -> bool {
+        (&self.user, &self.host, self.port, &self.database)
+            == (&other.user, &other.host, other.port, &other.database)
+    }
+}
+
+fn is_in_name(c: char) -> bool {
+    c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.')
+}
+
+fn is_name(text: &str) -> bool {
+    !text.is_empty() && text.chars().all(is_in_name)
+}
+
+/// A host, which may be empty, and a port: `HOST`, `HOST:PORT`, `[SIXTH]`, `[SIXTH]:PORT`.
+fn host_and_port(server: &str) -> Option<(&str, Option<u16>)> {
+    let port = |text: &str| {
+        let is_number = !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+        is_number.then(|| text.parse().ok()).flatten()
+    };
+    if let Some(rest) = server.strip_prefix('[') {
+        // An address of the sixth version stands in brackets.
+        let (host, rest) = rest.split_once(']')?;
+        if !host.contains(':') || !host.chars().all(|c| is_in_name(c) || c == ':') {
+            return None;
+        }
+        return match rest.strip_prefix(':') {
+            Some(text) => Some((host, Some(port(text)?))),
+            None => rest.is_empty().then_some((host, None)),
+        };
+    }
+    let (host, port) = match server.split_once(':') {
+        Some((host, text)) => (host, Some(port(text)?)),
+        None => (server, None),
+    };
+    host.chars().all(is_in_name).then_some((host, port))
+}
+
+impl fmt::Display for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { user, host, port, database, store } = self;
+        f.write_str(SCHEME)?;
+        if let Some(user) = user {
+            write!(f, "{user}@")?;
+        }
+        match host {
+            Some(host) if host.contains(':') => write!(f, "[{host}]")?,
+            Some(host) => f.write_str(host)?,
+            None => {}
+        }
+        if let Some(port) = port {
+            write!(f, ":{port}")?;
+        }
+        write!(f, "/{database}+{store}")
     }
 }
 

@@ -7,6 +7,7 @@
 //! Invariant: nothing outside of this crate knows of the library, nor of the runtime that it needs.
 
 mod address;
+pub mod pass_file;
 #[cfg(feature = "postgres")]
 mod pg;
 #[cfg(not(feature = "postgres"))]
@@ -22,7 +23,8 @@ pub use without::Connection;
 /// How a database is reached.
 #[derive(Clone, Debug, Default)]
 pub struct Settings {
-    /// Variables as other programs for PostgreSQL take them: `PGHOST`, `PGPORT`, `PGUSER`, `PGPASSWORD`, `PGSSLMODE`, `PGSSLROOTCERT`.
+    /// Variables as other programs for PostgreSQL take them: `PGHOST`, `PGPORT`, `PGUSER`, `PGPASSWORD`, `PGPASSFILE`, `PGSSLMODE`,
+    /// `PGSSLROOTCERT`.
     /// What an address says counts before them.
     pub variables: Vec<(String, String)>,
 }

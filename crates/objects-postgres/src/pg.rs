@@ -16,30 +16,41 @@ use std::sync::Arc;
 
 use sapwood_objects::{OpenError, Store};
 
-use self::entries::Entries;
+use self::entries::{Entries, Table};
 use self::pool::Pool;
 use self::store::Both;
 use crate::Settings;
 use crate::address::Address;
 
-/// A database.
-#[derive(Debug)]
-pub enum Connection {}
+/// A database. The logs of all repositories in it share its connections.
+#[derive(Clone, Debug)]
+pub struct Connection {
+    table: Arc<Table>,
+}
 
 impl Connection {
-    /// The store at an address: entries of logs in the database, where a table is made for them if there is none, objects in `objects`.
+    /// Prepares to reach the database of an address. Nothing is sent yet.
     ///
     /// # Errors
-    /// [`OpenError::BadAddress`], [`OpenError::Settings`]
-    pub fn open(
-        text: &str,
-        settings: &Settings,
+    /// [`OpenError::Settings`]
+    pub fn open(address: &Address, settings: &Settings) -> Result<Self, OpenError> {
+        let fail = |reason| OpenError::Settings { address: address.to_string(), reason };
+        let pool = Pool::new(address, settings).map_err(fail)?;
+        Ok(Self { table: Arc::new(Table::new(pool)) })
+    }
+
+    /// The store at an address in this database: entries of logs in its table, which is made if there is none, objects in `objects`.
+    ///
+    /// # Errors
+    /// [`OpenError::Settings`] when the database cannot be used.
+    pub fn store(
+        &self,
+        address: &Address,
         objects: Arc<dyn Store>,
     ) -> Result<Arc<dyn Store>, OpenError> {
-        let address = Address::parse(text)?;
-        let fail = |reason| OpenError::Settings { address: text.to_owned(), reason };
-        let pool = Pool::new(&address, settings).map_err(fail)?;
-        let entries = Entries::open(pool, text, &address.store).map_err(|e| fail(e.into()))?;
+        let fail = |reason| OpenError::Settings { address: address.to_string(), reason };
+        self.table.ready().map_err(|e| fail(e.into()))?;
+        let entries = Entries::new(Arc::clone(&self.table), address);
         Ok(Arc::new(Both::new(entries, objects)))
     }
 }

@@ -5,21 +5,26 @@ use std::sync::Arc;
 use sapwood_objects::{OpenError, Store};
 
 use crate::Settings;
+use crate::address::Address;
 
-/// A database that cannot be reached.
-#[derive(Debug)]
-pub enum Connection {}
+/// A database that cannot be reached: there is none of these.
+#[derive(Clone, Debug)]
+pub struct Connection(());
 
 impl Connection {
     /// Says that this program has no such logs.
     ///
     /// # Errors
     /// [`OpenError::NotBuiltIn`]
-    pub fn open(
-        address: &str,
-        _: &Settings,
-        _: Arc<dyn Store>,
-    ) -> Result<Arc<dyn Store>, OpenError> {
-        Err(OpenError::NotBuiltIn { address: address.to_owned(), feature: "postgres" })
+    pub fn open(address: &Address, _: &Settings) -> Result<Self, OpenError> {
+        Err(OpenError::NotBuiltIn { address: address.to_string(), feature: "postgres" })
+    }
+
+    /// The same.
+    ///
+    /// # Errors
+    /// [`OpenError::NotBuiltIn`]
+    pub fn store(&self, address: &Address, _: Arc<dyn Store>) -> Result<Arc<dyn Store>, OpenError> {
+        Err(OpenError::NotBuiltIn { address: address.to_string(), feature: "postgres" })
     }
 }

@@ -5,14 +5,23 @@ use std::sync::Arc;
 use sapwood_core::{ErrorCode, SvnError};
 use sapwood_objects::testing::suite;
 use sapwood_objects::{Attempt, Claim, Folder, Key, Record, Store, claim, prove};
-use sapwood_objects_postgres::{Connection, OpenError, Settings};
+use sapwood_objects_postgres::{Address, Connection, OpenError, Settings};
 
 use crate::server::Server;
 
+fn address(server: &Server, name: &str, folder: &tempfile::TempDir) -> Address {
+    Address::parse(&server.address(&folder.path().join(name))).unwrap()
+}
+
+fn connection(server: &Server) -> Connection {
+    let address = Address::parse("postgres:///sapwood+file:///x").unwrap();
+    Connection::open(&address, &server.settings()).unwrap()
+}
+
 fn open(server: &Server, name: &str, folder: &tempfile::TempDir) -> Arc<dyn Store> {
     let objects = folder.path().join(name);
-    let address = server.address(&objects);
-    Connection::open(&address, &server.settings(), Arc::new(Folder::new(&objects))).unwrap()
+    let connection = connection(server);
+    connection.store(&address(server, name, folder), Arc::new(Folder::new(&objects))).unwrap()
 }
 
 #[test]
@@ -71,13 +80,44 @@ fn a_database_that_was_away_is_used_again() {
     prove(&*store).unwrap();
 }
 
+/// Sessions that programs of ours have in a database.
+fn sessions(server: &Server) -> i64 {
+    let mut config = postgres::Config::new();
+    config.host(&server.socket()).user("svn").dbname("sapwood");
+    let mut client = config.connect(postgres::NoTls).unwrap();
+    let count = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'sapwood'";
+    client.query_one(count, &[]).unwrap().get(0)
+}
+
+#[test]
+fn repositories_of_a_database_share_its_connections() {
+    let count = |repositories: usize| {
+        let (server, folder) = (Server::start(), tempfile::tempdir().unwrap());
+        let (connection, log) = (connection(&server), Key::new("log").unwrap());
+        let stores: Vec<Arc<dyn Store>> = (0..repositories)
+            .map(|n| {
+                let address = address(&server, &format!("r{n}"), &folder);
+                connection.store(&address, Arc::new(Folder::new(folder.path()))).unwrap()
+            })
+            .collect();
+        for store in &stores {
+            assert!(matches!(store.attempt(&log, 0, b"first").unwrap(), Attempt::Created));
+        }
+        sessions(&server)
+    };
+    assert_eq!((count(10), count(40)), (1, 1));
+}
+
 #[test]
 fn what_cannot_be_used_is_said() {
     let (server, folder) = (Server::start(), tempfile::tempdir().unwrap());
     let objects = || Arc::new(Folder::new(folder.path()));
-    let tried = |address: &str, settings: &Settings| {
-        Connection::open(address, settings, objects()).unwrap_err()
+    let try_it = |address: &str, settings: &Settings| {
+        let address = Address::parse(address)?;
+        Connection::open(&address, settings)?.store(&address, objects())
     };
+    let tried =
+        |address: &str, settings: &Settings| try_it(address, settings).map(drop).unwrap_err();
     let error = tried("postgres:///no-such+file:///x", &server.settings());
     assert!(error.to_string().contains("database \"no-such\" does not exist"), "{error}");
     assert_eq!(SvnError::from(error).code(), ErrorCode::BAD_CONFIG_VALUE);

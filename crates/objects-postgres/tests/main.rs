@@ -9,3 +9,4 @@
 
 mod logs;
 mod server;
+mod tls;

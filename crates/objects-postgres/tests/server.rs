@@ -1,6 +1,6 @@
 //! Debian's PostgreSQL in a folder of the test's own, which ends with it.
 
-use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -40,10 +40,44 @@ impl Server {
 
     /// Starts the server, again after [`Self::kill`].
     pub(crate) fn begin(&self) {
+        self.begin_with("-c listen_addresses=");
+    }
+
+    fn begin_with(&self, options: &str) {
         let socket = self.socket();
-        let options = format!("-k {socket} -c listen_addresses= -c fsync=off");
+        let options = format!("-k {socket} -c fsync=off {options}");
         let log = format!("{socket}/log");
         self.run("pg_ctl", &["-D", &self.data(), "-o", &options, "-l", &log, "-w", "start"]);
+    }
+
+    /// Starts it anew at a port of this machine too, where it wants the password `a:secret` of the user `svn`; with a certificate and its
+    /// key only in TLS.
+    pub(crate) fn listen(&self, port: u16, tls: Option<(&Path, &Path)>) {
+        let sql = "ALTER USER svn PASSWORD 'a:secret'";
+        self.run("psql", &["-h", &self.socket(), "-U", "svn", "-c", sql, "sapwood"]);
+        self.run("pg_ctl", &["-D", &self.data(), "-m", "fast", "-w", "stop"]);
+        let mut lines = format!("listen_addresses = '127.0.0.1'\nport = {port}\n");
+        if let Some((certificate, key)) = tls {
+            lines.push_str("ssl = on\n");
+            // The server wants files of its own that others cannot read.
+            for (from, name) in [(certificate, "server.crt"), (key, "server.key")] {
+                let bytes = std::fs::read_to_string(from).unwrap();
+                self.write(name, &bytes);
+            }
+        }
+        let kind = if tls.is_some() { "hostssl" } else { "host" };
+        self.write("postgresql.auto.conf", &lines);
+        self.write("pg_hba.conf", &format!("{kind} all all 127.0.0.1/32 scram-sha-256\n"));
+        self.begin_with("");
+    }
+
+    /// Writes a file in the server's folder, in the place of one of the server's user.
+    fn write(&self, name: &str, text: &str) {
+        let path = Path::new(&self.data()).join(name);
+        std::fs::write(&path, text).unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).unwrap();
+        let owner = std::fs::metadata(self.data()).unwrap();
+        std::os::unix::fs::chown(&path, Some(owner.uid()), Some(owner.gid())).unwrap();
     }
 
     /// Ends it at once, without a word to its clients.
@@ -55,7 +89,7 @@ impl Server {
         self.folder.path().join("data").display().to_string()
     }
 
-    fn socket(&self) -> String {
+    pub(crate) fn socket(&self) -> String {
         self.folder.path().display().to_string()
     }
 

@@ -23,6 +23,9 @@ pub type Open = fn(&str) -> Result<Arc<dyn Store>>;
 /// The scheme of folders.
 const FOLDER: &str = "file";
 
+/// What addresses of logs in databases begin with.
+const POSTGRES: &str = "postgres://";
+
 /// Schemes, and what opens their stores.
 static REGISTERED: RwLock<Vec<(&'static str, Open)>> = RwLock::new(Vec::new());
 
@@ -48,6 +51,20 @@ pub fn open(address: &str) -> Result<Arc<dyn Store>> {
     let registered = REGISTERED.read().iter().find(|(known, _)| *known == scheme).copied();
     let (scheme, open) = registered.ok_or_else(|| Error::NoAddress(address.into()))?;
     Ok(counted(scheme, open(address)?))
+}
+
+/// The part of an address that says who keeps the log, and what it promises: a bucket (`s3://BUCKET`) or a database (`postgres://HOST/DATABASE`).
+#[must_use]
+pub fn place(address: &str) -> &str {
+    let (log, _) = address.split_once('+').unwrap_or((address, ""));
+    if log.starts_with(POSTGRES) {
+        return log;
+    }
+    let path = address.split_once("://").and_then(|(_, rest)| Some(rest.split_once('/')?.1));
+    match path.and_then(|path| address.strip_suffix(path)?.strip_suffix('/')) {
+        Some(place) => place,
+        None => address,
+    }
 }
 
 /// What the stores of each scheme that were opened have been asked for.
@@ -80,6 +97,20 @@ mod tests {
         register("made-for-this-test", |address| Ok(Arc::new(Folder::new(Path::new(address)))));
         let opened = open("made-for-this-test://x").unwrap();
         assert!(crate::store::Blobs::address(&*opened).ends_with("made-for-this-test://x"));
+    }
+
+    #[test]
+    fn repositories_of_a_bucket_or_database_are_in_one_place() {
+        for (address, expected) in [
+            ("s3://bucket/svn/game", "s3://bucket"),
+            ("s3://bucket", "s3://bucket"),
+            ("az://c/a+b", "az://c"),
+            ("postgres://u@h:1/db+s3://bucket/x", "postgres://u@h:1/db"),
+            ("file:///a/b", "file://"),
+            ("nothing", "nothing"),
+        ] {
+            assert_eq!(place(address), expected, "{address}");
+        }
     }
 
     #[test]

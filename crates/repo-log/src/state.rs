@@ -108,6 +108,22 @@ impl State {
         }
     }
 
+    /// About how many bytes of memory it takes, without a look at each part: a server of many repositories bounds their sum.
+    #[must_use]
+    pub fn memory(&self) -> u64 {
+        /// A path, beside what is known of the file.
+        const PATH: usize = 64;
+        /// The lengths of the entries of a segment: 64 of them, as most have.
+        const LENS: usize = 512;
+        let one =
+            |count: usize, bytes: usize| len64(count).times(len64(bytes.plus(size_of::<u64>())));
+        one(self.files.len(), size_of::<File>().plus(PATH))
+            .plus(one(self.packs.len(), size_of::<Packed>()))
+            .plus(one(self.data.len(), size_of::<RevisionData>()))
+            .plus(one(self.props.len(), size_of::<Location>()))
+            .plus(one(self.segments.len(), size_of::<EntrySegment>().plus(LENS)))
+    }
+
     /// Applies the items of an entry: all, or none when there is an error.
     ///
     /// # Errors

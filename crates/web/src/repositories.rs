@@ -44,13 +44,20 @@ impl ListQuery {
         Ok(Self { words, after })
     }
 
-    /// Whether a name has all the words, and is behind the pages before.
-    #[must_use]
-    pub fn allows(&self, name: &str) -> bool {
-        let lower = name.to_lowercase();
+    /// The names, of sorted ones, that are behind the pages before and have all the words. What nothing takes is not looked at.
+    pub fn of<'n>(&self, names: &'n [String]) -> impl Iterator<Item = &'n String> {
+        let after = self.after.as_deref();
+        let first = after.map_or(0, |after| names.partition_point(|name| name.as_str() <= after));
         let words = self.words.to_lowercase();
-        self.after.as_deref().is_none_or(|after| name > after)
-            && words.split_whitespace().all(|word| lower.contains(word))
+        let has_all = move |name: &str| {
+            let mut words = words.split_whitespace().peekable();
+            if words.peek().is_none() {
+                return true;
+            }
+            let lower = name.to_lowercase();
+            words.all(|word| lower.contains(word))
+        };
+        names.iter().skip(first).filter(move |name| has_all(name))
     }
 
     /// The address of a page with the same words.

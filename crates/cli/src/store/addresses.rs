@@ -1,6 +1,6 @@
 //! Stores by their addresses, for this process: folders are known to [`sapwood_objects::addresses`], buckets are added here.
 //!
-//! Invariant: there is one connection to a bucket, whatever number of repositories it has.
+//! Invariant: there is one connection to a bucket, and one set of connections to a database, whatever number of repositories it has.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -9,6 +9,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use sapwood_core::{ErrorCode, Exact as _, SvnError, SvnResult};
 use sapwood_objects::{Error, Store, addresses};
+use sapwood_objects_postgres::Connection as Database;
 use sapwood_objects_s3::{Address, Connection, Scheme};
 
 use super::settings;
@@ -17,8 +18,9 @@ use crate::user_folders;
 /// Connections, by scheme and bucket.
 static CONNECTIONS: Mutex<BTreeMap<(Scheme, String), Connection>> = Mutex::new(BTreeMap::new());
 
-/// Logs in databases, by address.
-static DATABASES: Mutex<BTreeMap<String, Arc<dyn Store>>> = Mutex::new(BTreeMap::new());
+/// Databases with logs.
+static DATABASES: Mutex<Vec<(sapwood_objects_postgres::Address, Database)>> =
+    Mutex::new(Vec::new());
 
 /// The scheme of logs in databases.
 pub(super) const POSTGRES: &str = "postgres";
@@ -77,17 +79,24 @@ fn open_bucket(address: &str) -> sapwood_objects::Result<Arc<dyn Store>> {
 
 /// A log in a database, and the store of its objects.
 fn open_database(address: &str) -> sapwood_objects::Result<Arc<dyn Store>> {
-    let parsed = sapwood_objects_postgres::Address::parse(address);
-    let parsed = parsed.map_err(|e| Error::Open(e.into()))?;
+    let address = sapwood_objects_postgres::Address::parse(address);
+    let address = address.map_err(|e| Error::Open(e.into()))?;
+    let objects = addresses::open(&address.store)?;
+    // A database that does not answer keeps nothing else waiting: the lock is not held while it is asked.
+    let database = database(&address).map_err(|e| Error::Open(e.into()))?;
+    database.store(&address, objects).map_err(|e| Error::Open(e.into()))
+}
+
+/// The connections to the database of an address.
+fn database(
+    address: &sapwood_objects_postgres::Address,
+) -> Result<Database, sapwood_objects_postgres::OpenError> {
     let mut databases = DATABASES.lock();
-    if let Some(known) = databases.get(address) {
-        return Ok(Arc::clone(known));
+    if let Some((_, known)) = databases.iter().find(|(known, _)| known.has_database_of(address)) {
+        return Ok(known.clone());
     }
-    let settings = settings::of_postgres();
-    let objects = addresses::open(&parsed.store)?;
-    let opened = sapwood_objects_postgres::Connection::open(address, &settings, objects);
-    let opened = opened.map_err(|e| Error::Open(e.into()))?;
-    databases.insert(address.to_owned(), Arc::clone(&opened));
+    let opened = Database::open(address, &settings::of_postgres())?;
+    databases.push((address.clone(), opened.clone()));
     Ok(opened)
 }
 

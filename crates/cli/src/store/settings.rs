@@ -54,13 +54,16 @@ pub(super) fn settings() -> SvnResult<Settings> {
     Ok(Settings { variables })
 }
 
-/// Settings of PostgreSQL: its programs' variables.
+/// Settings of PostgreSQL: its programs' variables, and their file of passwords where no variable names another.
 pub(super) fn of_postgres() -> sapwood_objects_postgres::Settings {
     let own = std::env::vars_os().filter_map(|(name, value)| {
         let pair = (name.into_string().ok()?, value.into_string().ok()?);
         pair.0.starts_with("PG").then_some(pair)
     });
-    sapwood_objects_postgres::Settings { variables: own.collect() }
+    let usual = std::env::home_dir().map(|home| home.join(".pgpass"));
+    let usual = usual.and_then(|path| path.into_os_string().into_string().ok());
+    let usual = usual.map(|path| ("PGPASSFILE".to_owned(), path));
+    sapwood_objects_postgres::Settings { variables: usual.into_iter().chain(own).collect() }
 }
 
 /// What a file, which need not be there, says in the first of its sections that has an option.

@@ -254,20 +254,24 @@ fn add_to_cache(group: &Group) {
 }
 
 /// What goes on under the lock: again from the start when another server was quicker, where that can be.
+///
+/// A store that only this server has added to of late is not asked what is new before the claim, which shows it anyway.
 fn commit_group(writer: &Arc<Writer>, group: &mut Group) -> Result<()> {
-    let may_be_overtaken = writer.fs.fs.revisions.as_log().is_some();
+    let fs = Arc::clone(&writer.fs.fs);
+    let Some(log) = fs.revisions.as_log() else { return commit_once(writer, group, None) };
+    let mut trusted = log.is_alone().then_some(log);
     let mut losses = 0;
     loop {
-        if may_be_overtaken {
-            group.0.iter_mut().for_each(|(txn, ..)| txn.save());
-        }
-        match commit_once(writer, group) {
-            Err(Error::Overtaken) if may_be_overtaken => {
+        group.0.iter_mut().for_each(|(txn, ..)| txn.save());
+        match commit_once(writer, group, trusted) {
+            Err(Error::Overtaken) => {
                 for (txn, _, prepared) in &mut group.0 {
-                    prepared.take().map_or(Ok(()), |prepared| txn.restore(prepared))?;
+                    txn.restore(prepared.take())?;
                 }
-                losses = losses.plus(1);
-                back_off(losses);
+                if trusted.take().is_none() {
+                    losses = losses.plus(1);
+                    back_off(losses);
+                }
             }
             done => return done,
         }
@@ -282,13 +286,46 @@ fn back_off(losses: u32) {
     std::thread::sleep(Duration::from_micros(chance));
 }
 
-fn commit_once(writer: &Arc<Writer>, group: &mut Group) -> Result<()> {
+/// The same once. `trusted` is the log of a store that is taken for known as it is: a member that fails then may fail only by what is
+/// old, and is tried again unless the store has nothing new.
+fn commit_once(
+    writer: &Arc<Writer>,
+    group: &mut Group,
+    trusted: Option<&LogRevisions>,
+) -> Result<()> {
     let fs = &writer.fs.fs;
     // Until the revisions are there, or were given up, other threads must not see others of the same numbers.
     let _flight = fs.revisions.as_log().map(LogRevisions::flight);
-    let mut current = fs.revisions.youngest()?;
-    let like = fs.revisions.like(current.youngest)?;
+    let current = match trusted {
+        Some(log) => log.youngest_known()?,
+        None => fs.revisions.youngest()?,
+    };
     let flush = group.0.iter().any(|(txn, _, _)| txn.writer.flush);
+    let (current, failed) = prepare_group(writer, group, current, flush)?;
+    if let Some(log) = trusted.filter(|_| !failed.is_empty())
+        && log.has_more()?
+    {
+        give_up(writer);
+        return Err(Error::Overtaken);
+    }
+    notify_failed(group, failed);
+    if group.0.is_empty() {
+        return Ok(());
+    }
+    let staged =
+        group.0.iter_mut().filter_map(|(_, _, prepared)| prepared.as_mut()?.staged.as_mut());
+    publish(writer, staged.collect(), current, flush)
+}
+
+/// Makes the revisions of the members on top of `current`: what the last one says, and those that failed by themselves.
+fn prepare_group(
+    writer: &Arc<Writer>,
+    group: &mut Group,
+    mut current: Current,
+    flush: bool,
+) -> Result<(Current, Vec<(usize, Error)>)> {
+    let fs = &writer.fs.fs;
+    let like = fs.revisions.like(current.youngest)?;
     let mut failed = Vec::new();
     for (at, (txn, _, prepared)) in group.0.iter_mut().enumerate() {
         let checked = txn.check_locks();
@@ -306,8 +343,11 @@ fn commit_once(writer: &Arc<Writer>, group: &mut Group) -> Result<()> {
             Err(error) => failed.push((at, error)),
         }
     }
-    // Members that failed by themselves are notified here already: nothing but the lock has to be
-    // waited for.
+    Ok((current, failed))
+}
+
+/// Members that failed by themselves are notified here already: nothing but the lock has to be waited for.
+fn notify_failed(group: &mut Group, mut failed: Vec<(usize, Error)>) {
     let mut ready = Vec::new();
     let mut ready_failures = Vec::new();
     for (at, member) in group.0.drain(..).enumerate() {
@@ -321,12 +361,6 @@ fn commit_once(writer: &Arc<Writer>, group: &mut Group) -> Result<()> {
         drop(txn);
         waiter.set(Turn::Done(Err(error)));
     }
-    if group.0.is_empty() {
-        return Ok(());
-    }
-    let staged =
-        group.0.iter_mut().filter_map(|(_, _, prepared)| prepared.as_mut()?.staged.as_mut());
-    publish(writer, staged.collect(), current, flush)
 }
 
 /// Makes staged revisions durable with `flush`, and then visible: `current` is what the last one says.

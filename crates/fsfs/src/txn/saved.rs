@@ -35,12 +35,12 @@ impl Txn {
         }));
     }
 
-    /// Makes it again what it was then. `prepared` is the revision that was made of it, and is not to be.
-    pub(super) fn restore(&mut self, prepared: PreparedRevision) -> Result<()> {
+    /// Makes it again what it was then. `prepared` is the revision that was made of it, if one was, and is not to be.
+    pub(super) fn restore(&mut self, prepared: Option<PreparedRevision>) -> Result<()> {
         let saved = self.saved.take().ok_or_else(|| Error::internal("nothing was saved"))?;
         let SavedTxn { tree, proto, props, shared } = *saved;
         self.tree.restore(tree);
-        self.proto.restore(proto, prepared.new.spooled)?;
+        self.proto.restore(proto, prepared.and_then(|prepared| prepared.new.spooled))?;
         (self.info.props, self.shared) = (props, shared);
         Ok(())
     }

@@ -3,6 +3,8 @@
 //!
 //! Invariant: a row is inserted once, if there is none, and never changed; the primary key is what lets one writer win.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::SystemTime;
 
 use postgres::error::SqlState;
@@ -12,6 +14,7 @@ use sapwood_core::len64;
 use sapwood_objects::{Attempt, Error, Key, Listed, Result};
 
 use super::pool::Pool;
+use crate::address::Address;
 
 /// What makes the table, if it is not there. Long entries are stored as they are, so that a part of one is read without the rest.
 const TABLE: &str = "CREATE TABLE IF NOT EXISTS sapwood_log (
@@ -37,21 +40,27 @@ const DELETE: &str = "DELETE FROM sapwood_log WHERE store = $1 AND log = $2 AND 
 /// Classes of errors by which the server says that a statement is refused, and was not done.
 const REFUSALS: [&str; 7] = ["0A", "22", "23", "25", "28", "42", "54"];
 
-/// Entries of the logs of one store.
+/// The table, by the connections to its database.
 #[derive(Debug)]
-pub(super) struct Entries {
+pub(super) struct Table {
     pool: Pool,
-    address: Box<str>,
-    /// The address of the store of objects, by which repositories of one database are apart.
-    store: String,
+    /// Whether it was found, or made.
+    is_there: AtomicBool,
 }
 
-impl Entries {
-    /// Opens the table, which is made if it is not there.
-    pub(super) fn open(pool: Pool, address: &str, store: &str) -> std::result::Result<Self, Whole> {
-        let there: bool = pool.ask(|client| Ok(client.query_one(THERE, &[])?.get(0)))?;
+impl Table {
+    pub(super) fn new(pool: Pool) -> Self {
+        Self { pool, is_there: AtomicBool::new(false) }
+    }
+
+    /// Sees to it that the table is there: the database is asked until it was once.
+    pub(super) fn ready(&self) -> std::result::Result<(), Whole> {
+        if self.is_there.load(Ordering::Acquire) {
+            return Ok(());
+        }
+        let there: bool = self.pool.ask(|client| Ok(client.query_one(THERE, &[])?.get(0)))?;
         if !there {
-            let made = pool.once(|client| client.batch_execute(TABLE));
+            let made = self.pool.once(|client| client.batch_execute(TABLE));
             // Another server makes it at the same time.
             let twice = [SqlState::UNIQUE_VIOLATION, SqlState::DUPLICATE_TABLE];
             let is_twice = |e: &postgres::Error| e.code().is_some_and(|code| twice.contains(code));
@@ -60,7 +69,23 @@ impl Entries {
                 made => made?,
             }
         }
-        Ok(Self { pool, address: address.into(), store: store.to_owned() })
+        self.is_there.store(true, Ordering::Release);
+        Ok(())
+    }
+}
+
+/// Entries of the logs of one store.
+#[derive(Debug)]
+pub(super) struct Entries {
+    table: Arc<Table>,
+    address: Box<str>,
+    /// The address of the store of objects, by which repositories of one database are apart.
+    store: String,
+}
+
+impl Entries {
+    pub(super) fn new(table: Arc<Table>, address: &Address) -> Self {
+        Self { table, address: address.to_string().into(), store: address.store.clone() }
     }
 
     pub(super) fn address(&self) -> &str {
@@ -74,7 +99,7 @@ impl Entries {
     pub(super) fn read_from(&self, log: &Key, first: u64, most: usize) -> Result<Vec<Vec<u8>>> {
         let (name, from, limit) = (log.as_str(), first.cast_signed(), signed(len64(most)));
         let question: [&(dyn ToSql + Sync); 4] = [&self.store, &name, &from, &limit];
-        let rows = self.pool.ask(|client| client.query(READ, &question));
+        let rows = self.table.pool.ask(|client| client.query(READ, &question));
         let rows = rows.map_err(|e| self.failed("read", log, e))?;
         let mut found = Vec::new();
         for row in rows {
@@ -89,7 +114,7 @@ impl Entries {
     pub(super) fn attempt(&self, log: &Key, slot: u64, bytes: &[u8]) -> Result<Attempt> {
         let (name, number) = (log.as_str(), slot.cast_signed());
         let row: [&(dyn ToSql + Sync); 4] = [&self.store, &name, &number, &bytes];
-        match self.pool.once(|client| client.execute(INSERT, &row)) {
+        match self.table.pool.once(|client| client.execute(INSERT, &row)) {
             Ok(0) => Ok(Attempt::Taken),
             Ok(_) => Ok(Attempt::Created),
             Err(error) => {
@@ -112,7 +137,7 @@ impl Entries {
         let len = int(range.end.min(MOST).minus(range.start.min(range.end).min(MOST)));
         let (name, number) = (log.as_str(), slot.cast_signed());
         let question: [&(dyn ToSql + Sync); 5] = [&self.store, &name, &number, &from, &len];
-        let row = self.pool.ask(|client| client.query_opt(GET, &question));
+        let row = self.table.pool.ask(|client| client.query_opt(GET, &question));
         let row = row.map_err(|e| self.failed("read", log, e))?;
         Ok(row.map(|row| row.get(0)))
     }
@@ -121,7 +146,7 @@ impl Entries {
         let first = after.map_or(i64::MIN, |after| after.plus(1).cast_signed());
         let (name, limit) = (log.as_str(), signed(len64(most)));
         let question: [&(dyn ToSql + Sync); 4] = [&self.store, &name, &first, &limit];
-        let rows = self.pool.ask(|client| client.query(LIST, &question));
+        let rows = self.table.pool.ask(|client| client.query(LIST, &question));
         let rows = rows.map_err(|e| self.failed("list", log, e))?;
         let listed = rows.into_iter().map(|row| {
             let (slot, len): (i64, i32) = (row.get(0), row.get(1));
@@ -134,7 +159,7 @@ impl Entries {
     pub(super) fn discard(&self, log: &Key, slot: u64) -> Result<()> {
         let (name, number) = (log.as_str(), slot.cast_signed());
         let row: [&(dyn ToSql + Sync); 3] = [&self.store, &name, &number];
-        let done = self.pool.ask(|client| client.execute(DELETE, &row));
+        let done = self.table.pool.ask(|client| client.execute(DELETE, &row));
         done.map(drop).map_err(|e| self.failed("delete", log, e))
     }
 }

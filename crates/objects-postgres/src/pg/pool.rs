@@ -3,6 +3,10 @@
 //! Invariant: a connection that failed is never used again; at most [`KEPT`] are kept that nothing uses.
 
 use std::fmt;
+use std::fs::File;
+use std::io::{ErrorKind, Read as _};
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,7 +19,12 @@ use sapwood_objects::Reason;
 use super::tls::Tls;
 use crate::Settings;
 use crate::address::Address;
+use crate::pass_file::{Login, password_in};
 
+/// The port of a database where nothing says another.
+const PORT: u16 = 5432;
+/// The most bytes of a file of passwords that are read.
+const PASS_FILE: u64 = 1 << 20;
 /// How many connections are kept that nothing uses.
 const KEPT: usize = 8;
 /// How long connecting may take.
@@ -59,13 +68,17 @@ impl Pool {
         port.map(|port| config.port(port));
         let user = address.user.as_deref().or_else(|| settings.get("PGUSER"));
         user.map(|user| config.user(user));
-        settings.get("PGPASSWORD").map(|password| config.password(password));
+        let port = port.unwrap_or(PORT);
+        let login = Login { host, port, database: &address.database, user };
+        password(settings, &login)?.map(|password| config.password(password));
         config.connect_timeout(CONNECT).tcp_user_timeout(SILENCE).options(OPTIONS);
         // A copy that only reads may be behind, and what it says is not what is.
         config.target_session_attrs(TargetSessionAttrs::ReadWrite);
         let tls = wants_tls(host, settings)?;
         config.ssl_mode(if tls { SslMode::Require } else { SslMode::Disable });
-        let authorities = settings.get("PGSSLROOTCERT").map(std::path::Path::new);
+        // The word stands for the system's.
+        let authorities = settings.get("PGSSLROOTCERT").filter(|file| *file != "system");
+        let authorities = authorities.map(Path::new);
         let tls = tls.then(|| sapwood_tls_client::config(authorities)).transpose()?;
         Ok(Self { config, tls, free: Mutex::default() })
     }
@@ -112,6 +125,27 @@ impl Pool {
             answer => answer,
         }
     }
+}
+
+/// The password of a login: the variable's, else that of the file.
+fn password(settings: &Settings, login: &Login<'_>) -> Result<Option<String>, Reason> {
+    if let Some(password) = settings.get("PGPASSWORD") {
+        return Ok(Some(password.to_owned()));
+    }
+    let Some(path) = settings.get("PGPASSFILE").map(Path::new) else { return Ok(None) };
+    let fail = |e: &dyn fmt::Display| format!("PGPASSFILE '{}': {e}", path.display());
+    let file = match File::open(path) {
+        Err(e) if e.kind() == ErrorKind::NotFound => return Ok(None),
+        opened => opened.map_err(|e| fail(&e))?,
+    };
+    let mut text = String::new();
+    let mode = file.metadata().map_err(|e| fail(&e))?.permissions().mode();
+    file.take(PASS_FILE).read_to_string(&mut text).map_err(|e| fail(&e))?;
+    let found = password_in(&text, login);
+    if found.is_some() && mode & 0o077 != 0 {
+        return Err(fail(&"others than its owner may use it; its mode has to be 0600").into());
+    }
+    Ok(found)
 }
 
 /// Whether connections have TLS.

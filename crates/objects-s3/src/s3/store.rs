@@ -193,17 +193,23 @@ impl Log for S3 {
         if most == 0 {
             return Ok(found);
         }
-        found.extend(self.several(log, first, 1)?.into_iter().flatten());
-        if found.is_empty() || most == 1 {
-            return Ok(found);
+        // Mostly there is nothing new, else one entry: a question for one more is less than a list, by time and price.
+        for slot in [first, first.plus(1)] {
+            let entry = self.several(log, slot, 1)?.into_iter().flatten().next();
+            found.extend(entry);
+            if sapwood_core::len64(found.len()) != slot.minus(first).plus(1) || found.len() == most
+            {
+                return Ok(found);
+            }
         }
-        let behind = self.list(log.as_str(), Some(&Key::slot(log, first)?), most.minus(1))?;
+        let last = first.plus(1);
+        let behind = self.list(log.as_str(), Some(&Key::slot(log, last)?), most.minus(2))?;
         let mut slots = behind.iter().filter_map(|listed| listed.key.slot_in(log));
-        let mut end = first.plus(1);
+        let mut end = last.plus(1);
         while slots.next() == Some(end) {
             end = end.plus(1);
         }
-        let mut next = first.plus(1);
+        let mut next = last.plus(1);
         while next < end {
             let count = AT_ONCE.min(sapwood_core::exact::clamped(end.minus(next)));
             for entry in self.several(log, next, count)? {

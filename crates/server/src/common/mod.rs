@@ -2,7 +2,7 @@
 //! the server a [`state::Protocol`].
 //!
 //! * [`settings`]: the settings that a server is started with.
-//! * [`state`]: what all connections of a server have in common: caches, opened repositories,
+//! * [`state`]: what all connections of a server have in common: caches, opened repositories (`open_repositories`),
 //!   configuration files, the log.
 //! * [`listener`]: accepts connections within limits and hands them to a protocol's handler; [`slots`]: those that are open;
 //!   [`standing`]: which idle connections may be closed to make room for others.
@@ -20,7 +20,7 @@
 //! * [`users`]: the files and directories that know users, and how a password is checked; `tasks`: how a thread waits for them.
 //! * `commit_source`: commits for webhooks and mail.
 //! * [`search_indexer`]: the thread that keeps search indexes; `commit_queue`: how it gets to know of commits.
-//! * `served_repositories`: all repositories that are served; `status`: how they and the server are, for those who may ask.
+//! * `folder_names`: the names in folders of repositories; `served_repositories`: all repositories that are served; `status`: how they and the server are, for those who may ask.
 //! * `fair`: permits that networks and users get in turn; [`spool`]: temporary files within a budget.
 
 pub mod access;
@@ -32,6 +32,7 @@ pub mod current;
 pub mod ending;
 pub(crate) mod fair;
 pub mod files;
+pub(crate) mod folder_names;
 pub mod folders;
 pub mod htdigest;
 pub mod htpasswd;
@@ -40,6 +41,7 @@ pub mod listener;
 pub mod login_delay;
 pub mod lookup;
 pub mod metrics;
+mod open_repositories;
 pub mod operation;
 pub mod operation_log;
 pub mod principal;

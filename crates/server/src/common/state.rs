@@ -1,12 +1,11 @@
 //! What all connections of a server have in common.
 
-use std::collections::HashMap;
 use std::fmt::Debug;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Weak};
 
 use parking_lot::{Mutex, RwLock};
-use sapwood_core::{CancelToken, Revnum, SvnResult};
+use sapwood_core::{CancelToken, Revnum, SvnResult, len64};
 use sapwood_fs::{Caches, Identity, OpenOptions};
 use sapwood_notify::{Notifier, Report, Target, Waiting};
 use sapwood_peers::Name;
@@ -18,11 +17,13 @@ use crate::common::commit_source::CommitSource;
 use crate::common::ending::Ending;
 use crate::common::fair::FairPermits;
 use crate::common::files::{ConfigFiles, FileCache};
+use crate::common::folder_names::FolderNames;
 use crate::common::folders::Folders;
 use crate::common::htpasswd::VerifiedPasswords;
 use crate::common::login_delay::LoginDelay;
 use crate::common::metrics::Metrics;
 use crate::common::metrics::sample::Sample;
+use crate::common::open_repositories::UsedLast;
 use crate::common::operation_log::{OpLog, Operation, Subject};
 use crate::common::request_memory::RequestMemory;
 use crate::common::request_number::RequestNumbers;
@@ -33,7 +34,7 @@ use crate::common::standing::Standing;
 use crate::common::tasks::Tasks;
 use crate::common::users::PasswordCheck;
 
-/// The limit of repositories that are kept open.
+/// The limit of repositories that are kept open, whatever they take.
 const MAX_OPEN: usize = 4096;
 
 /// A protocol with a state of its own, which takes part in what the server does as a whole.
@@ -74,6 +75,8 @@ pub struct ServerState {
     pub slots: Arc<Slots>,
     /// Configuration and password files.
     pub files: Arc<ConfigFiles>,
+    /// The names in folders of repositories.
+    pub(crate) names: Arc<FolderNames>,
     /// Authz files on the local disk.
     pub authz: Arc<FileCache<Authz>>,
     /// Authz files wherever they are.
@@ -104,7 +107,7 @@ pub struct ServerState {
     pub(crate) search: Arc<CommitQueue>,
     notifier: Arc<Mutex<Option<Notifier>>>,
     protocols: Arc<RwLock<Vec<Weak<dyn Protocol>>>>,
-    open: Arc<Mutex<HashMap<PathBuf, (Identity, Repository)>>>,
+    open: Arc<Mutex<UsedLast<(Identity, Repository)>>>,
 }
 
 impl ServerState {
@@ -114,6 +117,8 @@ impl ServerState {
         let caches = Caches::holding(settings.cache_bytes, resident);
         let requests = Arc::new(RequestMemory::new(settings.limits.pending_bytes));
         let standing = Arc::default();
+        // What is known of repositories is not in the caches, and takes less than they do.
+        let most_bytes = len64(settings.cache_bytes / 2);
         let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         Self {
             logins: LoginDelay::default(),
@@ -124,6 +129,7 @@ impl ServerState {
             settings,
             log: log.map(Arc::new),
             files: Arc::default(),
+            names: Arc::default(),
             authz: Arc::default(),
             known_authz: Arc::default(),
             caches,
@@ -138,7 +144,7 @@ impl ServerState {
             search: Arc::default(),
             notifier: Arc::default(),
             protocols: Arc::default(),
-            open: Arc::default(),
+            open: Arc::new(Mutex::new(UsedLast::new(MAX_OPEN, most_bytes))),
         }
     }
 
@@ -155,6 +161,7 @@ impl ServerState {
             standing: Arc::clone(&self.standing),
             slots: Arc::clone(&self.slots),
             files: Arc::clone(&self.files),
+            names: Arc::clone(&self.names),
             authz: Arc::clone(&self.authz),
             known_authz: Arc::clone(&self.known_authz),
             caches: Arc::clone(&self.caches),
@@ -191,21 +198,21 @@ impl ServerState {
     /// Whatever opening meets.
     pub fn repository(&self, path: &Path) -> SvnResult<Repository> {
         let identity = Identity::of(&path.join("db"));
-        if let Some((known, repository)) = self.open.lock().get(path)
+        let bytes = |(_, known): &(Identity, Repository)| known.fs().state_bytes();
+        if let Some((known, repository)) = self.open.lock().get(path, bytes)
             && *known == identity
         {
             return Ok(repository.opened_again());
         }
         let repository = Repository::open(path, &self.caches, &self.options)?;
+        let kept = (!identity.is_fresh()).then(|| (identity, repository.at_rest()));
         let mut open = self.open.lock();
-        if open.len() >= MAX_OPEN {
-            open.clear();
-        }
-        if identity.is_fresh() {
-            open.remove(path);
-        } else {
-            open.insert(path.to_owned(), (identity, repository.at_rest()));
-        }
+        let gone = match kept {
+            Some(kept) => open.insert(path.to_owned(), bytes(&kept), kept),
+            None => open.remove(path).into_iter().collect(),
+        };
+        drop(open);
+        drop(gone);
         Ok(repository)
     }
 

@@ -5,6 +5,7 @@
 //! repositories that are on it, and those that are hidden between them; one more shows whether there are more.
 
 use std::path::Path;
+use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use sapwood_core::exact::signed;
@@ -55,13 +56,9 @@ struct Readable<'a> {
 }
 
 impl<'a> Readable<'a> {
-    /// The names in the folder that `allows` lets pass, sorted. Nothing is opened for them.
-    fn names(&self, allows: impl Fn(&str) -> bool) -> Vec<String> {
-        let entries = std::fs::read_dir(self.folder).into_iter().flatten();
-        let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
-        let mut names: Vec<String> = names.filter(|name| allows(name)).collect();
-        names.sort();
-        names
+    /// The names in the folder, sorted. Nothing is opened for them.
+    fn names(&self) -> Arc<[String]> {
+        self.shared.server.names.of(self.folder)
     }
 
     /// The repository of a name with the user's rights, if there is one whose root the user may read.
@@ -87,7 +84,7 @@ impl<'a> Readable<'a> {
 pub(super) fn has_any(shared: &HttpState, place: &InFolder<'_>, user: Option<&Principal>) -> bool {
     let InFolder { folder, start, location, .. } = place;
     let readable = Readable { shared, folder, start, location: *location, user };
-    readable.names(|_| true).iter().any(|name| readable.open(name).is_some())
+    readable.names().iter().any(|name| readable.open(name).is_some())
 }
 
 /// Answers a request for the list. A folder in which the visitor may read nothing looks like one that does not exist.
@@ -123,9 +120,9 @@ pub(super) fn answer(
     let user = exchange.user.clone();
     let readable = Readable { shared, folder, start, location: *location, user: user.as_ref() };
     if form == ListForm::Page && location.is_some_and(|location| location.plain_pages) {
-        let names = readable.names(|_| true).into_iter();
-        let names = names.filter(|name| readable.open(name).is_some());
-        let items: Vec<String> = names.map(|name| format!("{name}/")).collect();
+        let names = readable.names();
+        let shown = names.iter().filter(|name| readable.open(name).is_some());
+        let items: Vec<String> = shown.map(|name| format!("{name}/")).collect();
         browse::plain(exchange, "Collection of Repositories", false, &items, "");
         return Ok(());
     }
@@ -173,8 +170,8 @@ fn list(readable: &Readable<'_>, head: &Head, form: ListForm) -> DavResult<Repos
         ListForm::Page => "",
         ListForm::Values => head.path.strip_suffix(VALUES).unwrap_or(&head.path),
     };
-    let names = readable.names(|name| query.allows(name));
-    let (shown, are_more) = first_of(&names, PAGE, |name| readable.open(name));
+    let names = readable.names();
+    let (shown, are_more) = first_of(query.of(&names), PAGE, |name| readable.open(name));
     let has_pages = readable.location.is_none_or(|location| location.web);
     let row = |(name, (repository, access)): (&String, (Repository, UserAccess<'_>))| {
         let url = format!("{above}{}/", uri::encode(name));
@@ -193,12 +190,12 @@ fn list(readable: &Readable<'_>, head: &Head, form: ListForm) -> DavResult<Repos
 }
 
 /// The first `most` names for which `open` finds something, with that; and whether there is one more.
-fn first_of<T>(
-    names: &[String],
+fn first_of<'a, T>(
+    names: impl Iterator<Item = &'a String>,
     most: usize,
     open: impl Fn(&str) -> Option<T>,
-) -> (Vec<(&String, T)>, bool) {
-    let mut found = names.iter().filter_map(|name| Some((name, open(name)?)));
+) -> (Vec<(&'a String, T)>, bool) {
+    let mut found = names.filter_map(|name| Some((name, open(name)?)));
     let shown = found.by_ref().take(most).collect();
     let are_more = found.next().is_some();
     (shown, are_more)
@@ -240,7 +237,7 @@ mod tests {
                 opened.set(opened.get() + 1);
                 (name != "r00007").then_some(())
             };
-            let (shown, are_more) = first_of(&names, PAGE, open);
+            let (shown, are_more) = first_of(names.iter(), PAGE, open);
             assert!(
                 are_more && shown.len() == PAGE && shown.iter().all(|(name, ())| *name != "r00007")
             );
@@ -248,10 +245,10 @@ mod tests {
         };
         assert_eq!((count(2_500), count(10_000)), (102, 102));
         let few = ["a".to_owned(), "b".to_owned()];
-        let (shown, are_more) = first_of(&few, 2, |_| Some(()));
+        let (shown, are_more) = first_of(few.iter(), 2, |_| Some(()));
         assert!(shown.len() == 2 && !are_more);
         // That there is a hidden one behind them is not said.
-        let (shown, are_more) = first_of(&few, 1, |name| (name == "a").then_some(()));
+        let (shown, are_more) = first_of(few.iter(), 1, |name| (name == "a").then_some(()));
         assert!(shown.len() == 1 && !are_more);
     }
 }

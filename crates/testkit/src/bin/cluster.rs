@@ -5,10 +5,10 @@
 use std::process::ExitCode;
 use std::time::Duration;
 
-use sapwood_testkit::cluster::{Plan, run};
+use sapwood_testkit::cluster::{Kind, Plan, run};
 
 const USAGE: &str = "usage: cluster [--seconds N] [--commits N] [--clients N] [--seed N] [--calm COMMITS] \
-                     [--longest-stop SECONDS] [--ceph]";
+                     [--longest-stop SECONDS] [--ceph | --postgres]";
 
 fn plan() -> Option<Plan> {
     let folder = std::env::temp_dir().join(format!("sapwood-cluster-{}", std::process::id()));
@@ -19,13 +19,18 @@ fn plan() -> Option<Plan> {
         seed: 1,
         calm: 3,
         longest_stop: Duration::from_secs(2),
-        ceph: false,
+        kind: Kind::Folder,
         folder,
     };
     let mut args = std::env::args().skip(1);
     while let Some(name) = args.next() {
-        if name == "--ceph" {
-            plan.ceph = true;
+        let kind = match name.as_str() {
+            "--ceph" => Some(Kind::Ceph),
+            "--postgres" => Some(Kind::Postgres),
+            _ => None,
+        };
+        if let Some(kind) = kind {
+            plan.kind = kind;
             continue;
         }
         let value: u64 = args.next()?.parse().ok()?;

@@ -9,7 +9,7 @@ use sapwood_core::exact::{clamped, millis};
 
 use super::net::{SERVERS, Trouble};
 use super::servers::{Servers, signal};
-use super::{Plan, Shared};
+use super::{Kind, Plan, Shared};
 use crate::{Rng, patience};
 
 /// A kind of fault.
@@ -29,10 +29,8 @@ pub enum Fault {
     NoRequests,
     /// The server does not hear the store.
     NoAnswers,
-    /// The store's gateway is killed.
-    KillGateway,
-    /// The daemon with the store's disk is killed.
-    KillDisk,
+    /// A daemon of the store is killed, and comes back.
+    KillDaemon(&'static str),
 }
 
 /// The kinds that a plan has, with their names.
@@ -45,13 +43,16 @@ pub fn kinds(plan: &Plan) -> Vec<(Fault, &'static str)> {
         (Fault::Slow, "slow line"),
         (Fault::Cut, "cut off"),
     ];
-    if plan.ceph {
-        kinds.extend([
-            (Fault::NoRequests, "requests lost"),
-            (Fault::NoAnswers, "answers lost"),
-            (Fault::KillGateway, "gateway killed"),
-            (Fault::KillDisk, "store's disk killed"),
-        ]);
+    if plan.kind != Kind::Folder {
+        kinds.extend([(Fault::NoRequests, "requests lost"), (Fault::NoAnswers, "answers lost")]);
+    }
+    match plan.kind {
+        Kind::Folder => {}
+        Kind::Ceph => kinds.extend([
+            (Fault::KillDaemon("gateway"), "gateway killed"),
+            (Fault::KillDaemon("osd"), "store's disk killed"),
+        ]),
+        Kind::Postgres => kinds.push((Fault::KillDaemon("postgres"), "database killed")),
     }
     kinds
 }
@@ -113,8 +114,7 @@ fn one(
             }
             return Ok(());
         }
-        Fault::KillGateway | Fault::KillDisk => {
-            let name = if fault == Fault::KillDisk { "osd" } else { "gateway" };
+        Fault::KillDaemon(name) => {
             let daemon = servers.daemon(name).ok_or("the store has no such daemon")?;
             signal(daemon, "KILL");
             return Ok(());

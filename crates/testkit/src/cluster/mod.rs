@@ -25,6 +25,29 @@ use self::clients::Record;
 use self::servers::Servers;
 use crate::{Rng, patience};
 
+/// What a repository can be in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A folder that all servers see.
+    Folder,
+    /// Ceph's gateway (`tools/ceph.sh`).
+    Ceph,
+    /// The log in PostgreSQL (`tools/postgres.sh`), objects in a folder.
+    Postgres,
+}
+
+impl Kind {
+    /// A name for people.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Folder => "a folder",
+            Self::Ceph => "Ceph's gateway",
+            Self::Postgres => "a log in PostgreSQL",
+        }
+    }
+}
+
 /// How long, how many, and of what.
 #[derive(Clone, Debug)]
 pub struct Plan {
@@ -40,8 +63,8 @@ pub struct Plan {
     pub calm: u64,
     /// How long a server is stopped for at most.
     pub longest_stop: Duration,
-    /// The store is Ceph's gateway in place of a folder.
-    pub ceph: bool,
+    /// What the repository is in.
+    pub kind: Kind,
     /// A folder for all of it, which is made and removed.
     pub folder: PathBuf,
 }
@@ -108,7 +131,7 @@ pub fn run(plan: &Plan) -> Result<Vec<String>, String> {
         plan.seed,
         took.as_secs(),
         plan.clients,
-        if plan.ceph { "Ceph's gateway" } else { "a folder" }
+        plan.kind.name()
     )];
     let faults = shared.faults.lock().expect("faults").clone();
     let faults: Vec<String> =

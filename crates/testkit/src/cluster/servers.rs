@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::Mutex;
 
-use super::Plan;
-use super::net::{Net, SERVERS, STORE, address};
+use super::net::{HUB, Net, SERVERS, STORE, address};
+use super::{Kind, Plan};
 use crate::{Output, Programs, Rng, patience};
 
 /// Seconds that a server may take to begin.
@@ -63,9 +63,11 @@ impl<'a> Servers<'a> {
     /// Makes a repository in a store, and starts three servers of it.
     pub(super) fn start(plan: &Plan, net: &'a Net) -> Result<Self, String> {
         fs::create_dir_all(&plan.folder).map_err(|e| format!("{}: {e}", plan.folder.display()))?;
-        let address = match plan.ceph {
-            true => "s3://sapwood/cluster".to_owned(),
-            false => format!("file://{}", plan.folder.join("store").display()),
+        let folder = format!("file://{}", plan.folder.join("store").display());
+        let address = match plan.kind {
+            Kind::Folder => folder,
+            Kind::Ceph => "s3://sapwood/cluster".to_owned(),
+            Kind::Postgres => format!("postgres://svn@{HUB}:{STORE}/sapwood+{folder}"),
         };
         let servers = Self {
             net,
@@ -74,21 +76,25 @@ impl<'a> Servers<'a> {
             running: std::array::from_fn(|_| Mutex::new(None)),
             store: Mutex::new(None),
         };
-        if plan.ceph {
-            servers.start_store()?;
+        match plan.kind {
+            Kind::Folder => {}
+            Kind::Ceph => servers.start_store("tools/ceph.sh")?,
+            Kind::Postgres => servers.start_store("tools/postgres.sh")?,
         }
         servers.make()?;
         (0..SERVERS).try_for_each(|server| servers.begin(server))?;
         Ok(servers)
     }
 
-    fn start_store(&self) -> Result<(), String> {
-        let mut command = self.command(&self.net.hub(), Path::new("tools/ceph.sh"));
+    /// Starts what the store is in, by a script that ends it again.
+    fn start_store(&self, script: &str) -> Result<(), String> {
+        let mut command = self.command(&self.net.hub(), Path::new(script));
         let ready = self.folder.join("ready");
-        command.arg(self.folder.join("ceph")).arg(STORE.to_string());
+        command.arg(self.folder.join("daemons")).arg(STORE.to_string());
         command.args(["sh", "-c", &format!("touch {}; cat", ready.display())]);
-        command.env("SAPWOOD_S3_LISTEN", "0.0.0.0").stdin(Stdio::piped());
-        let mut child = command.spawn().map_err(|e| format!("tools/ceph.sh: {e}"))?;
+        command.env("SAPWOOD_S3_LISTEN", "0.0.0.0").env("SAPWOOD_PG_LISTEN", "*");
+        let mut child =
+            command.stdin(Stdio::piped()).spawn().map_err(|e| format!("{script}: {e}"))?;
         let up = patience::wait(BEGIN, || {
             ready.exists() || child.try_wait().is_ok_and(|ended| ended.is_some())
         });
@@ -98,7 +104,7 @@ impl<'a> Servers<'a> {
 
     /// The file with the number of a daemon of the store.
     pub(super) fn daemon(&self, name: &str) -> Option<u32> {
-        let file = self.folder.join("ceph").join(format!("{name}.pid"));
+        let file = self.folder.join("daemons").join(format!("{name}.pid"));
         fs::read_to_string(file).ok()?.trim().parse().ok()
     }
 
@@ -109,10 +115,11 @@ impl<'a> Servers<'a> {
         crate::programs::environment(&mut command);
         command.env("HOME", self.folder.join("home"));
         command
-            .env("AWS_ENDPOINT_URL", format!("http://{}:{STORE}", super::net::HUB))
+            .env("AWS_ENDPOINT_URL", format!("http://{}:{STORE}", HUB))
             .env("AWS_REGION", "us-east-1")
             .env("AWS_ACCESS_KEY_ID", "AK")
-            .env("AWS_SECRET_ACCESS_KEY", "SK");
+            .env("AWS_SECRET_ACCESS_KEY", "SK")
+            .env("PGSSLMODE", "disable");
         command
     }
 

@@ -49,14 +49,17 @@ fn lists_have_the_last_change_and_escape() {
 
 #[test]
 fn names_are_found_by_parts_of_them() {
-    let allows = |query: &str, name: &str| ListQuery::parse(Some(query)).unwrap().allows(name);
-    assert!(allows("q=WEB+back", "backend-Web") && !allows("q=web+back", "web"));
-    assert!(
-        allows("", "x")
-            && allows("after=a", "b")
-            && !allows("after=b", "b")
-            && !allows("after=b", "a")
-    );
+    let of = |query: &str, names: &[&str]| {
+        let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+        let found: Vec<String> =
+            ListQuery::parse(Some(query)).unwrap().of(&names).cloned().collect();
+        found.join(" ")
+    };
+    assert_eq!(of("q=WEB+back", &["backend-Web", "web"]), "backend-Web");
+    assert_eq!(of("", &["a", "b"]), "a b");
+    for (after, behind) in [("0", "a b c"), ("a", "b c"), ("aa", "b c"), ("c", ""), ("d", "")] {
+        assert_eq!(of(&format!("after={after}"), &["a", "b", "c"]), behind, "{after}");
+    }
     let long = format!("q={}", "x".repeat(2_000));
     assert!(matches!(ListQuery::parse(Some(&long)), Err(Fault::Bad(_))));
     assert!(matches!(ListQuery::parse(Some("q=%ff")), Err(Fault::Bad(_))));

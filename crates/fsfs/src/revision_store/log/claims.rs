@@ -5,14 +5,15 @@
 //! Invariant: an entry is claimed for the slot after the state that the commit began with, and for no other.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use parking_lot::{Mutex, RwLock};
 use sapwood_core::{Cut as _, Exact as _, Revnum, len64};
-use sapwood_objects::{Claim, Store};
+use sapwood_objects::{Claim, Store, addresses};
 use sapwood_repo_log::entry::{Data, Item, Object, Rep};
 use sapwood_repo_log::{NewObject, RepositoryLog};
 
@@ -93,8 +94,8 @@ impl Pending {
     }
 }
 
-/// Which stores were tried by this process.
-static PROVED: Mutex<Vec<String>> = Mutex::new(Vec::new());
+/// Where stores were tried by this process: what a bucket or database promises, it promises to all repositories in it.
+static PROVED: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
 
 impl LogRevisions {
     /// Takes the bytes of a revision.
@@ -210,18 +211,22 @@ impl LogRevisions {
     /// The same, and nothing else. The store is asked again for so long when it does not answer.
     fn claim_only(&self, slot: u64, items: &[Item<'_>], patience: Duration) -> Result<()> {
         self.prove()?;
-        claim(&self.log, &*self.store, (slot, items), patience)
+        self.claimed.store(slot.plus(1), Ordering::Release);
+        let claimed = claim(&self.log, &*self.store, (slot, items), patience);
+        self.claimed.store(0, Ordering::Release);
+        self.alone.store(claimed.is_ok(), Ordering::Release);
+        claimed
     }
 
-    /// Tries the store before the first claim of this process: one that lets two writers create an object is refused. A folder is
+    /// Tries the store before the first claim of this process in its bucket or database: one that lets two writers create an object is refused. A folder is
     /// known to be none.
     fn prove(&self) -> Result<()> {
-        let address = self.address();
-        if address.starts_with("file://") || PROVED.lock().iter().any(|known| known == address) {
+        let place = addresses::place(self.address());
+        if place.starts_with("file://") || PROVED.lock().contains(place) {
             return Ok(());
         }
         sapwood_objects::prove(&*self.store)?;
-        PROVED.lock().push(address.to_owned());
+        PROVED.lock().insert(place.to_owned());
         Ok(())
     }
 }

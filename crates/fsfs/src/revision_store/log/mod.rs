@@ -33,12 +33,13 @@ use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::{self, ThreadId};
 use std::time::Duration;
 
 use parking_lot::{Mutex, MutexGuard, RwLock};
 use sapwood_block_cache::BlockCache;
-use sapwood_core::Revnum;
+use sapwood_core::{Exact as _, Revnum};
 use sapwood_fsfs_format::Layout;
 use sapwood_fsfs_format::current::Current;
 use sapwood_objects::Store;
@@ -81,6 +82,10 @@ pub(crate) struct LogRevisions {
     upkeep: Arc<Upkeep>,
     /// For how long a store is asked again that does not answer a claim.
     patience: Duration,
+    /// Whether the last entry is this server's, and no claim was lost since.
+    alone: AtomicBool,
+    /// One more than the slot that is being claimed; 0 for none.
+    claimed: AtomicU64,
 }
 
 /// A commit that goes on, until it is dropped.
@@ -130,6 +135,8 @@ impl LogRevisions {
             containers: Containers::default(),
             reps: Reps::default(),
             patience: claims::PATIENCE,
+            alone: AtomicBool::new(false),
+            claimed: AtomicU64::new(0),
         };
         opened.bring_files(&[])?;
         if opened.is_far_from(saved.as_deref()) {
@@ -141,6 +148,11 @@ impl LogRevisions {
     /// The store's address.
     pub(crate) fn address(&self) -> &str {
         sapwood_objects::Blobs::address(&*self.store)
+    }
+
+    /// About how many bytes of memory the state takes.
+    pub(crate) fn state_bytes(&self) -> u64 {
+        self.with_state(State::memory)
     }
 
     /// Begins a commit.
@@ -167,19 +179,62 @@ impl LogRevisions {
     /// Applies all entries that are new.
     fn catch_up(&self) -> Result<()> {
         let holds = self.commits_here();
+        // While this process claims an entry, what comes behind that is asked for at the same time.
+        let mut looks_behind = !holds;
         loop {
-            let first = self.log.read().entries();
+            let known = self.log.read().entries();
+            let behind = looks_behind && self.claimed.load(Ordering::Acquire) == known.plus(1);
+            let first = if behind { known.plus(1) } else { known };
             let (page, is_last) = sapwood_repo_log::page(&*self.store, first)?;
             if !page.is_empty() {
-                let _wait = (!holds).then(|| self.in_flight.lock());
-                let mut note = |_: u64, item: &Item<'_>| self.reps.note(item);
-                self.log.write().fold_page(first, &page, &mut note)?;
+                self.apply(first, &page, holds)?;
+            }
+            if behind && self.log.read().entries() < first {
+                // The claim is not decided, or lost: the entry itself is asked for.
+                looks_behind = false;
+                continue;
             }
             if is_last {
                 break;
             }
         }
         self.bring_files(&[])
+    }
+
+    /// Applies entries that were read from `first` on, but for those that this process has added meanwhile.
+    fn apply(&self, first: u64, page: &[Vec<u8>], holds: bool) -> Result<()> {
+        let _wait = (!holds).then(|| self.in_flight.lock());
+        let mut note = |_: u64, item: &Item<'_>| self.reps.note(item);
+        let mut log = self.log.write();
+        let before = log.entries();
+        log.fold_page(first, page, &mut note)?;
+        if log.entries() > before {
+            self.alone.store(false, Ordering::Release);
+        }
+        Ok(())
+    }
+
+    /// Whether only this server has added to the log of late: then a commit need not ask before it claims. It is a hint.
+    pub(crate) fn is_alone(&self) -> bool {
+        self.alone.load(Ordering::Acquire)
+    }
+
+    /// Whether the log has entries that are not known here. Nothing is applied.
+    pub(crate) fn has_more(&self) -> Result<bool> {
+        let first = self.log.read().entries();
+        Ok(!sapwood_repo_log::page(&*self.store, first)?.0.is_empty())
+    }
+
+    /// Begins a commit on top of what is known.
+    pub(crate) fn youngest_known(&self) -> Result<Current> {
+        let (slot, revisions) = {
+            let log = self.log.read();
+            (log.entries(), log.state().revisions)
+        };
+        self.pending.lock().begin(slot);
+        let youngest = revisions.checked_sub(1).map(Revnum);
+        let youngest = youngest.ok_or_else(|| Error::Corrupt("has no revision".to_owned()))?;
+        Ok(Current { youngest, next_ids: None })
     }
 
     /// Looks something up in the present state.
@@ -213,14 +268,7 @@ impl RevisionStore for LogRevisions {
 
     fn youngest(&self) -> Result<Current> {
         self.catch_up()?;
-        let (slot, revisions) = {
-            let log = self.log.read();
-            (log.entries(), log.state().revisions)
-        };
-        self.pending.lock().begin(slot);
-        let youngest = revisions.checked_sub(1).map(Revnum);
-        let youngest = youngest.ok_or_else(|| Error::Corrupt("has no revision".to_owned()))?;
-        Ok(Current { youngest, next_ids: None })
+        self.youngest_known()
     }
 
     fn like(&self, _: Revnum) -> Result<Like> {

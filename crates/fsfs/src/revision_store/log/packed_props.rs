@@ -13,9 +13,9 @@ use parking_lot::Mutex;
 use sapwood_core::{Exact as _, PropList, Revnum, exact::clamped, hashdump};
 use sapwood_fsfs_format::layout::names;
 use sapwood_fsfs_format::revprop_write::write_pack;
-use sapwood_objects::Token;
+use sapwood_objects::{Key, Token};
 use sapwood_repo_log::entry::Item;
-use sapwood_repo_log::{Digest, container, read_object};
+use sapwood_repo_log::{Digest, Packed, Place, container, read_object};
 use sapwood_store::write::lock_or_create;
 
 use super::super::props::{
@@ -52,12 +52,7 @@ impl LogRevisions {
         if pack.props.len > MOST {
             return Err(ErrorKind::FileTooLarge.into());
         }
-        let mut bytes = Vec::with_capacity(clamped(pack.props.len));
-        let read = read_object(&*self.store, "props", &pack.props, pack.slot, &mut |piece| {
-            bytes.extend_from_slice(piece);
-            Ok(())
-        });
-        read.map_err(as_io)?;
+        let bytes = self.read_container(&pack)?;
         let files = container::split(&bytes).ok_or_else(|| {
             as_io(Error::Corrupt(format!("'props/{token}' does not hold properties")))
         })?;
@@ -69,6 +64,23 @@ impl LogRevisions {
         }
         kept.push((token, Arc::clone(&files)));
         Ok(files)
+    }
+
+    /// The properties of a packed shard as they are stored.
+    fn read_container(&self, pack: &Packed) -> io::Result<Vec<u8>> {
+        let Packed { props, slot, .. } = pack;
+        let key = Key::of_token("props", props.token).map_err(as_io)?;
+        let place = Place { key, object_len: props.len, range: 0..props.len };
+        if let Some(bytes) = self.kept_here(&place, &props.digest) {
+            return Ok(bytes);
+        }
+        let mut bytes = Vec::with_capacity(clamped(props.len));
+        let read = read_object(&*self.store, "props", props, *slot, &mut |piece| {
+            bytes.extend_from_slice(piece);
+            Ok(())
+        });
+        read.map_err(as_io)?;
+        Ok(bytes)
     }
 
     /// A file of a packed shard.

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use sapwood_block_cache::BlockCache;
 use sapwood_core::{Cut as _, Exact as _, Revnum, exact::clamped, len64};
 use sapwood_objects::{Key, Store};
-use sapwood_repo_log::{Location, Place, RevisionData, State, read_location};
+use sapwood_repo_log::{Digest, Location, Place, RevisionData, State, read_location};
 use sapwood_store::StoredFile;
 
 use super::super::Object;
@@ -38,7 +38,7 @@ impl StoredBytes {
         let Range { start, end } = part;
         let part = place.range.start.plus(start)..place.range.start.plus(end);
         if let Some(cache) = &self.cache {
-            let read = cache.read(&*self.store, &place.key, place.object_len, part);
+            let read = cache.read_on(&self.store, &place.key, place.object_len, part);
             return read.map_err(as_io);
         }
         self.store.get(&place.key, part).map_err(as_io)?.ok_or_else(|| {
@@ -61,6 +61,15 @@ impl StoredFile for StoredBytes {
             (read, _) => read?,
         };
         io::Read::read(&mut bytes.as_slice(), buf)
+    }
+
+    fn will_need(&self, offset: u64, len: u64) {
+        let Place { key, object_len, range } = &self.place;
+        if let Some(cache) = &self.cache {
+            let first = range.start.plus(offset).min(range.end);
+            let end = first.plus(len).min(range.end);
+            cache.will_need(&self.store, key, *object_len, first..end);
+        }
     }
 
     fn len(&self) -> io::Result<u64> {
@@ -178,9 +187,21 @@ impl LogRevisions {
         Arc::new(StoredBytes { store, cache, place, original })
     }
 
+    /// Bytes of an entry that have this sum.
     pub(super) fn read_at_location(&self, at: &Location) -> io::Result<Vec<u8>> {
         let place = self.with_state(|state| state.place(at)).map_err(as_io)?;
-        read_location(&*self.store, &place, at).map_err(as_io)
+        match self.kept_here(&place, &at.digest) {
+            Some(bytes) => Ok(bytes),
+            None => read_location(&*self.store, &place, at).map_err(as_io),
+        }
+    }
+
+    /// What is at a place and has this sum, by way of the blocks that are kept on this machine; `None` where none are kept, and when
+    /// it is not so: then those who ask look in the store itself.
+    pub(super) fn kept_here(&self, place: &Place, digest: &Digest) -> Option<Vec<u8>> {
+        let Place { key, object_len, range } = place;
+        let read = self.cache.as_ref()?.read(&*self.store, key, *object_len, range.clone());
+        read.ok().filter(|bytes| Digest::of(bytes) == *digest)
     }
 
     /// The number of entries up to the last one that touched an object; `None` when there is no such object.

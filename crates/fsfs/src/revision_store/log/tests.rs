@@ -5,11 +5,12 @@ mod crashes;
 mod upkeep;
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
+use sapwood_block_cache::BlockCache;
 use sapwood_core::{CancelToken, Lock, Revnum};
 use sapwood_fs_common::TxnEdit as _;
 use sapwood_fsfs_format::{FormatFile, Layout};
@@ -59,14 +60,29 @@ impl Stored {
 
     /// A server whose store is this one, which is the repository's or one around it; `None` when it cannot begin.
     fn server(&self, name: &str, store: Arc<dyn Store>) -> Option<Server> {
+        self.server_with(name, store, None)
+    }
+
+    /// The same, which keeps blocks in a folder.
+    fn server_with(
+        &self,
+        name: &str,
+        store: Arc<dyn Store>,
+        blocks: Option<&Path>,
+    ) -> Option<Server> {
         let address = format!("test://{}", self.path(name).display());
         STORES.lock().insert(address.clone(), store);
-        let opened = self.opened(name, &address);
+        let opened = self.opened(name, &address, blocks);
         STORES.lock().remove(&address);
         opened.ok()
     }
 
-    fn opened(&self, name: &str, address: &str) -> crate::error::Result<Server> {
+    fn opened(
+        &self,
+        name: &str,
+        address: &str,
+        blocks: Option<&Path>,
+    ) -> crate::error::Result<Server> {
         let root = self.path(name);
         if !root.exists() {
             attach(&root, address)?;
@@ -80,6 +96,7 @@ impl Stored {
         let layout = Layout::new(format.unwrap());
         let mut log = LogRevisions::open(&db, layout, Arc::new(LocalStorage), &marker)?;
         log.patience = Duration::ZERO;
+        log.cache = blocks.map(|folder| BlockCache::open(folder, 1 << 30).unwrap());
         let caches = Caches::new(16 << 20);
         let fs = Filesystem::open_with(&db, &caches, Arc::new(log))?;
         Ok(Server { writer: Writer::new(&fs, WriteOptions::default())?, fs })

@@ -4,7 +4,8 @@
 //! Only when the store is closed, or the program ends ([`finish`]), and none came, one is claimed for them.
 //!
 //! Invariants: no commit waits for it, and nothing fails with it; a failure is passed on ([`trouble`]), and the work is due again some
-//! entries later. There is one thread at most for a store, and an end waits for it, but not for long.
+//! entries later. There is one thread at most for a store. The end of the program waits for it, but not for long; nothing waits when a
+//! store is closed, for a server closes one in the middle of a request for another.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Weak, mpsc};
@@ -26,6 +27,16 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// Stores of this program that had a thread.
 static BUSY: Mutex<Vec<Weak<Upkeep>>> = Mutex::new(Vec::new());
 
+/// By which the end of a thread is known: it is the end of what it would send with.
+type Ends = mpsc::Receiver<()>;
+
+/// Waits for the end of a thread, if there is one. One that goes on for longer does no harm.
+fn wait_for(ends: Option<Ends>) {
+    if let Some(ends) = ends {
+        let _ = ends.recv_timeout(PATIENCE);
+    }
+}
+
 /// What the thread works on, and what it has made.
 #[derive(Debug)]
 pub(super) struct Upkeep {
@@ -33,8 +44,8 @@ pub(super) struct Upkeep {
     store: Arc<dyn Store>,
     storage: Arc<dyn WriteStorage>,
     db: PathBuf,
-    /// By which the end of the thread is known, when there is one.
-    ends: Mutex<Option<mpsc::Receiver<()>>>,
+    /// The end of the thread, when there is one.
+    ends: Mutex<Option<Ends>>,
     /// Segments that no entry names yet.
     written: Mutex<Option<WrittenSegments>>,
 }
@@ -113,10 +124,28 @@ impl Upkeep {
 
     /// Waits until the thread has ended, and names what it has written, when no entry came that does.
     fn finish(&self) {
-        if let Some(ends) = self.ends.lock().take() {
-            // Its end is the end of what it would send with. One that goes on for longer does no harm.
-            let _ = ends.recv_timeout(PATIENCE);
+        wait_for(self.ends.lock().take());
+        self.name_written();
+    }
+
+    /// The same in a thread of its own, if there is anything to do: [`finish`] waits for it.
+    fn finish_behind(self: &Arc<Self>) {
+        let mut ends = self.ends.lock();
+        let before = ends.take();
+        if before.is_none() && self.written.lock().is_none() {
+            return;
         }
+        let upkeep = Arc::clone(self);
+        *ends = self.thread(move || {
+            wait_for(before);
+            upkeep.name_written();
+        });
+        drop(ends);
+        self.note_busy();
+    }
+
+    /// Claims an entry that names what the thread has written, if it has.
+    fn name_written(&self) {
         let segments = self.written();
         if segments.is_empty() {
             return;
@@ -135,16 +164,28 @@ impl Upkeep {
         if ends.as_ref().is_some_and(|ends| ends.try_recv() == Err(mpsc::TryRecvError::Empty)) {
             return;
         }
-        let (sender, receiver) = mpsc::channel();
+        let is_first = ends.is_none();
         let upkeep = Arc::clone(self);
+        *ends = self.thread(move || upkeep.run());
+        drop(ends);
+        if is_first {
+            self.note_busy();
+        }
+    }
+
+    /// Begins a thread, if the system has one.
+    fn thread(&self, work: impl FnOnce() + Send + 'static) -> Option<Ends> {
+        let (sender, receiver) = mpsc::channel();
         let run = move || {
-            upkeep.run();
+            work();
             drop(sender);
         };
         match std::thread::Builder::new().name("upkeep".to_owned()).spawn(run) {
-            Ok(_) if ends.replace(receiver).is_none() => self.note_busy(),
-            Ok(_) => {}
-            Err(e) => self.report(Err(Error::io(e, "Can't begin a thread for", &self.db))),
+            Ok(_) => Some(receiver),
+            Err(e) => {
+                self.report(Err(Error::io(e, "Can't begin a thread for", &self.db)));
+                None
+            }
         }
     }
 
@@ -174,6 +215,6 @@ impl LogRevisions {
 
 impl Drop for LogRevisions {
     fn drop(&mut self) {
-        self.upkeep.finish();
+        self.upkeep.finish_behind();
     }
 }

@@ -5,6 +5,7 @@ use sapwood_objects::{Counted, Requests};
 use sapwood_core::PropList;
 
 use super::*;
+use crate::locks::UnlockTarget;
 use crate::pack::PackOptions;
 
 fn counted(stored: &Stored, name: &str) -> (Server, Counted) {
@@ -28,16 +29,65 @@ fn requests_of(counted: &Counted, what: impl FnOnce()) -> Requests {
     }
 }
 
+/// So many questions for what is new, and claims.
+fn asked(reads: u64, claims: u64) -> Requests {
+    Requests { reads, claims, ..Requests::default() }
+}
+
+/// From the client's first question on: what is new is asked for once, when the transaction begins.
 #[test]
 fn a_commit_asks_once_what_is_new_and_claims_once() {
     let stored = Stored::new();
     let (server, counted) = counted(&stored, "one");
     server.put("/a", "first").unwrap();
-    server.put("/b", "first").unwrap();
+    let second = requests_of(&counted, || assert_eq!(server.put("/b", "x").unwrap(), Revnum(2)));
+    assert_eq!(second, asked(1, 1));
     let mut txn = server.writer.begin(server.fs.youngest().unwrap()).unwrap();
     txn.set_text(fspath("/a"), &mut &b"second"[..], None).unwrap();
-    let requests = requests_of(&counted, || assert_eq!(txn.commit().unwrap(), Revnum(3)));
-    assert_eq!(requests, Requests { reads: 1, claims: 1, ..Requests::default() });
+    let claim = requests_of(&counted, || assert_eq!(txn.commit().unwrap(), Revnum(3)));
+    assert_eq!(claim, asked(0, 1));
+}
+
+/// Who has lost a claim, or has seen another's entry, asks before it claims again.
+#[test]
+fn a_commit_that_another_server_comes_before_is_made_again() {
+    let stored = Stored::new();
+    let (one, requests) = counted(&stored, "one");
+    let (two, _) = counted(&stored, "two");
+    one.put("/a", "first").unwrap();
+    let mut txn = one.writer.begin(one.fs.youngest().unwrap()).unwrap();
+    txn.set_text(fspath("/a"), &mut &b"second"[..], None).unwrap();
+    two.put("/b", "between").unwrap();
+    let lost = requests_of(&requests, || assert_eq!(txn.commit().unwrap(), Revnum(3)));
+    // A claim that is lost shows who won; then the entry is read.
+    assert_eq!(lost.claims, 2, "{lost:?}");
+    assert!(lost.gets + lost.reads <= 4, "{lost:?}");
+    two.put("/b", "again").unwrap();
+    let seen = requests_of(&requests, || assert_eq!(one.put("/a", "x").unwrap(), Revnum(5)));
+    assert_eq!(seen.claims, 1, "{seen:?}");
+}
+
+/// What a commit fails by is what is there when it fails, not what this server knew.
+#[test]
+fn a_lock_that_another_server_removed_stops_no_commit() {
+    let stored = Stored::new();
+    let (one, _) = counted(&stored, "one");
+    let (two, _) = counted(&stored, "two");
+    one.put("/a", "first").unwrap();
+    let locked = one.lock("/a");
+    let token = locked.each[0].1.as_ref().unwrap().token.clone();
+    let begin = |text: &'static [u8]| {
+        let mut txn = one.writer.begin(one.fs.youngest().unwrap()).unwrap();
+        txn.set_text(fspath("/a"), &mut &*text, None).unwrap();
+        txn
+    };
+    // Nothing is new: it is locked.
+    assert!(begin(b"no").commit().is_err());
+    let txn = begin(b"yes");
+    let target = UnlockTarget { path: fspath("/a").to_owned(), token };
+    let outcome = two.writer.unlock_paths(&[target], Some("jane"), false);
+    assert!(outcome.each[0].1.is_ok(), "{outcome:?}");
+    assert_eq!(txn.commit().unwrap(), Revnum(2));
 }
 
 #[test]
@@ -102,4 +152,37 @@ fn locks_and_properties_are_a_few_requests() {
     let packed = requests_of(&counted, || change("red"));
     // The object with the properties of the shard is written anew: begun, written, ended.
     assert!(packed.reads == 1 && packed.claims == 1 && packed.puts <= 3, "{packed:?}");
+}
+
+/// What a machine has read once, the next program there does not ask the store for: properties of revisions in packs, of which only some
+/// are kept in memory, and of those that are not packed.
+#[test]
+fn properties_that_were_read_are_kept_on_the_machine() {
+    let read_all = |revisions: u64| {
+        let stored = Stored::new();
+        let (server, _) = counted(&stored, "one");
+        for n in 0..revisions {
+            server.put("/a", &n.to_string()).unwrap();
+        }
+        server.fs.pack(&PackOptions::default(), &CancelToken::default(), &mut |_| Ok(())).unwrap();
+        for n in 0..10 {
+            server.put("/b", &n.to_string()).unwrap();
+        }
+        drop(server);
+        let blocks = stored.path("blocks");
+        let read = || {
+            let counted = Counted::new(Arc::clone(&stored.store));
+            let store: Arc<dyn Store> = Arc::new(counted.clone());
+            let server = stored.server_with("two", store, Some(&blocks)).unwrap();
+            requests_of(&counted, || {
+                for revision in 0..=server.fs.youngest().unwrap().0 {
+                    server.fs.revprops(Revnum(revision)).unwrap();
+                }
+            })
+        };
+        (read().gets, read().gets)
+    };
+    let ((few, few_again), (many, many_again)) = (read_all(40), read_all(160));
+    assert_eq!((few_again, many_again), (0, 0), "{few} {many}");
+    assert!(many <= 4 * few + 8, "{few} {many}");
 }

@@ -7,6 +7,7 @@ use parking_lot::Condvar;
 use sapwood_objects::{Attempt, Blobs, Key, Listed, Log, Result, Upload, trouble};
 use sapwood_testkit::patience;
 
+use super::super::upkeep::finish;
 use super::*;
 
 /// A store that stops those who write segments and checkpoints, until it is opened, and refuses them if it is to.
@@ -123,6 +124,26 @@ fn commits_do_not_wait_for_what_is_put_together() {
     let commits = server.fs.youngest().unwrap().0;
     assert_eq!(gate.claims.load(Ordering::SeqCst), commits);
     drop(server);
+    finish();
+    sapwood_repo_log::verify(&stored.store).unwrap();
+}
+
+/// A repository is closed in the middle of a request for another one, when too many are open.
+#[test]
+fn closing_waits_for_nothing() {
+    let stored = Stored::new();
+    let gate = Gate::new(&stored.store, false);
+    let server = stored.server("one", Arc::<Gate>::clone(&gate)).unwrap();
+    for n in 0..80 {
+        server.put("/a", &n.to_string()).unwrap();
+    }
+    assert!(patience::wait(60, || gate.stopped.load(Ordering::SeqCst)));
+    // The thread waits at the gate, which is shut: this would not come back before it gives up.
+    drop(server);
+    assert_eq!(segments_of(&stored), 0);
+    gate.let_through();
+    finish();
+    assert!(segments_of(&stored) > 0);
     sapwood_repo_log::verify(&stored.store).unwrap();
 }
 
@@ -137,6 +158,7 @@ fn a_server_that_ends_names_what_it_has_written() {
         n += 1;
     }
     drop(server);
+    finish();
     assert!(segments_of(&stored) > 0);
     sapwood_repo_log::verify(&stored.store).unwrap();
 }
@@ -157,6 +179,7 @@ fn a_failure_is_passed_on_and_harms_nothing() {
     }
     let folder = stored.path("one").display().to_string();
     drop(server);
+    finish();
     let failures = FAILURES.lock().clone();
     let ours: Vec<_> = failures.iter().filter(|failure| failure.contains(&folder)).collect();
     assert!(!ours.is_empty() && ours[0].contains("refused"), "{failures:?}");
