@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use sapwood_core::{Depth, FsPath, Lock, NodeKind, Revnum};
+use sapwood_core::{FsPath, Lock, NodeKind, Revnum};
 use sapwood_fs_common::lock_paths::{self, LockHost};
 pub use sapwood_fs_common::lock_paths::{LockOptions, LockTarget, UnlockTarget};
 use sapwood_fs_common::locks::LockFiles;
@@ -18,26 +18,11 @@ use crate::txn::Writer;
 /// What became of several paths.
 pub type LockOutcome<T> = lock_paths::LockOutcome<T, Error>;
 
-#[allow(clippy::missing_errors_doc, reason = "all: `Error` says what its variants mean")]
 impl Filesystem {
-    pub(crate) fn lock_files(&self) -> LockFiles<'_> {
+    /// The files that keep its locks.
+    #[must_use]
+    pub fn lock_files(&self) -> LockFiles<'_> {
         LockFiles { storage: &*self.fs.storage, db: self.path() }
-    }
-
-    /// The lock on `path`, if there is one that has not expired.
-    pub fn lock(&self, path: &FsPath) -> Result<Option<Lock>> {
-        Ok(self.lock_files().lock(path)?)
-    }
-
-    /// All locks at and below `path`, as deep as `depth` says, in no particular order. Those that
-    /// have expired are left out.
-    pub fn locks(&self, path: &FsPath, depth: Depth) -> Result<Vec<Lock>> {
-        Ok(self.lock_files().locks(path, depth)?)
-    }
-
-    /// Whether there may be any locks: `false` is certain, and cheap to find out.
-    pub fn may_have_locks(&self) -> Result<bool> {
-        Ok(self.lock_files().may_have_locks()?)
     }
 }
 

@@ -159,7 +159,7 @@ fn locks_are_those_of_the_reference() {
     let repository = Repository::scripted(&Shape::new("1.8"));
     let reference = Programs::reference();
     let fs = open(&repository.path());
-    assert_eq!(fs.locks(fspath("/"), Depth::Infinity).unwrap(), []);
+    assert_eq!(fs.lock_files().locks(fspath("/"), Depth::Infinity).unwrap(), []);
     let files = some_files(&fs);
     for path in &files {
         let comment = repository.parent().join("comment");
@@ -168,7 +168,7 @@ fn locks_are_those_of_the_reference() {
         run.args(["lock", &repository.arg(), path, "j. random"]).arg(&comment);
         Output::of(&mut run).expect_success("lock");
     }
-    let mut locks = fs.locks(fspath("/"), Depth::Infinity).unwrap();
+    let mut locks = fs.lock_files().locks(fspath("/"), Depth::Infinity).unwrap();
     locks.sort_by(|a, b| a.path.cmp(&b.path));
     assert_eq!(locks.iter().map(|l| l.path.clone()).collect::<Vec<_>>(), files);
     let listed = reference.run("svnadmin", ["lslocks", &repository.arg()]).stdout_text();
@@ -176,13 +176,16 @@ fn locks_are_those_of_the_reference() {
         assert_eq!(lock.comment, Some(format!("why {}\n", lock.path)));
         assert_eq!(lock.owner, "j. random");
         assert!(listed.contains(&lock.token));
-        assert_eq!(fs.lock(&lock.path).unwrap().as_ref(), Some(lock));
+        assert_eq!(fs.lock_files().lock(&lock.path).unwrap().as_ref(), Some(lock));
         let parent = sapwood_core::path::dirname(&lock.path);
-        assert!(fs.locks(fspath(parent), Depth::Files).unwrap().contains(lock));
-        assert!(!fs.locks(fspath(parent), Depth::Empty).unwrap().contains(lock));
-        assert_eq!(fs.locks(&lock.path, Depth::Empty).unwrap(), std::slice::from_ref(lock));
+        assert!(fs.lock_files().locks(fspath(parent), Depth::Files).unwrap().contains(lock));
+        assert!(!fs.lock_files().locks(fspath(parent), Depth::Empty).unwrap().contains(lock));
+        assert_eq!(
+            fs.lock_files().locks(&lock.path, Depth::Empty).unwrap(),
+            std::slice::from_ref(lock)
+        );
     }
-    assert_eq!(fs.lock(fspath("/")).unwrap(), None);
+    assert_eq!(fs.lock_files().lock(fspath("/")).unwrap(), None);
 }
 
 const KEEP: &str = "#!/bin/sh

@@ -194,7 +194,7 @@ fn locks_are_one_servers_and_hold_on_all() {
     assert!(refused.contains("already locked by user 'jane'"), "{refused}");
     let error = sapwood_core::SvnError::from(two.put("/a", "of john").unwrap_err());
     assert_eq!(error.code(), sapwood_core::ErrorCode::FS_NO_USER);
-    assert_eq!(two.fs.locks(fspath("/"), Depth::Infinity).unwrap().len(), 1);
+    assert_eq!(two.fs.lock_files().locks(fspath("/"), Depth::Infinity).unwrap().len(), 1);
     // Only one of many that want a lock gets it.
     one.put("/b", "first").unwrap();
     let got: usize = std::thread::scope(|scope| {
@@ -212,10 +212,10 @@ fn locks_are_one_servers_and_hold_on_all() {
     assert!(outcome.failure.is_none() && outcome.each[0].1.is_ok(), "{outcome:?}");
     two.put("/a", "of john").unwrap();
     one.fs.youngest().unwrap();
-    assert!(one.fs.lock(fspath("/a")).unwrap().is_none());
-    assert!(one.fs.lock(fspath("/b")).unwrap().is_some());
+    assert!(one.fs.lock_files().lock(fspath("/a")).unwrap().is_none());
+    assert!(one.fs.lock_files().lock(fspath("/b")).unwrap().is_some());
     let plain = stored.exported("plain");
-    assert_eq!(plain.locks(fspath("/"), Depth::Infinity).unwrap().len(), 1);
+    assert_eq!(plain.lock_files().locks(fspath("/"), Depth::Infinity).unwrap().len(), 1);
 }
 
 #[test]

@@ -283,9 +283,12 @@ fn locks_are_those_of_the_reference() {
     std::fs::write(&comment, "theirs").unwrap();
     let file = comment.to_str().unwrap();
     place.reference("svnadmin", &["lock"], &["/trunk/d/f", "them", file]);
-    let theirs = writer.fs().lock(fspath("/trunk/d/f")).unwrap().unwrap();
+    let theirs = writer.fs().lock_files().lock(fspath("/trunk/d/f")).unwrap().unwrap();
     assert_eq!((&*theirs.owner, theirs.comment.as_deref()), ("them", Some("theirs")));
-    assert_eq!(writer.fs().locks(fspath("/"), sapwood_core::Depth::Infinity).unwrap().len(), 1);
+    assert_eq!(
+        writer.fs().lock_files().locks(fspath("/"), sapwood_core::Depth::Infinity).unwrap().len(),
+        1
+    );
     let mut txn = writer.begin(Revnum(2)).unwrap();
     txn.delete(fspath("/trunk/d")).unwrap();
     assert!(txn.commit().is_err());

@@ -2,10 +2,11 @@
 
 use std::collections::HashMap;
 
-use sapwood_core::Revnum;
+use sapwood_core::{FsPath, Revnum};
 
 use crate::changes::ChangeList;
-use crate::engine::{Engine, NewIds, NodeRevision, TreeSource};
+use crate::engine::{Engine, NewIds, NodeRevision, Result, TreeSource};
+use crate::error::Error;
 use crate::nodes::TxnNode;
 
 /// The root directory's place among the nodes.
@@ -105,6 +106,23 @@ impl<E: Engine> Tree<E> {
         self.nodes = Vec::new();
         self.by_id = HashMap::new();
         self.changes = ChangeList::default();
+    }
+
+    /// Refuses a root with another number of predecessors than one more than that of the revision before.
+    ///
+    /// # Errors
+    /// E160004 says both numbers; those of the source.
+    pub fn check_root_count(&self, found: u64) -> Result<(), E> {
+        let before = self.source.node_at(self.base, FsPath::ROOT)?.predecessor_count();
+        if before.checked_add(1) == Some(found) {
+            return Ok(());
+        }
+        Err(Error::Corrupt(format!(
+            "predecessor count for the root node-revision is wrong: found ({before}+1 != {found}), \
+             committing r{}",
+            self.base.next()
+        ))
+        .into())
     }
 
     /// The place of a node-revision of the transaction.

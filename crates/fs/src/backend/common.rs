@@ -32,12 +32,21 @@ macro_rules! filesystem {
             fn min_unpacked_rev(&self) -> Revnum;
             fn revision_root(&self, revision: Revnum) -> Self::Root;
             fn txn_root(&self, name: &str) -> Self::Root;
-            fn lock(&self, path: &FsPath) -> Option<Lock>;
-            fn locks(&self, path: &FsPath, depth: Depth) -> Vec<Lock>;
-            fn may_have_locks(&self) -> bool;
             fn transactions(&self) -> Vec<String>;
             fn txn_props(&self, name: &str) -> PropList;
             changing:
+        }
+
+        fn lock(&self, path: &FsPath) -> Result<Option<Lock>> {
+            Ok(self.lock_files().lock(path)?)
+        }
+
+        fn locks(&self, path: &FsPath, depth: Depth) -> Result<Vec<Lock>> {
+            Ok(self.lock_files().locks(path, depth)?)
+        }
+
+        fn may_have_locks(&self) -> Result<bool> {
+            Ok(self.lock_files().may_have_locks()?)
         }
     };
 }

@@ -249,7 +249,7 @@ impl Bulk {
             since: Instant::now(),
             current,
             like: revisions.like(current.youngest)?,
-            locks: self.writer.fs.may_have_locks()?,
+            locks: self.writer.fs.lock_files().may_have_locks()?,
         })
     }
 

@@ -246,7 +246,7 @@ impl Txn {
             });
         node.is_fresh_txn_root = false;
         if at == ROOT {
-            self.check_root(&node)?;
+            self.tree.check_root_count(node.predecessor_count)?;
         }
         let mut text = Vec::with_capacity(NODE_LEN);
         node.write(self.format(), &mut text);
@@ -272,20 +272,6 @@ impl Txn {
         } else {
             IdPart::new(Revnum::ZERO, part.number().saturating_add(next))
         }
-    }
-
-    /// Each revision's root has one predecessor more than that of the revision before.
-    fn check_root(&self, root: &NodeRev) -> Result<()> {
-        let before = self.writer.fs.fs.rev_root(self.tree.base)?.predecessor_count;
-        let found = root.predecessor_count;
-        if found == before.saturating_add(1) {
-            return Ok(());
-        }
-        Err(Error::Corrupt(format!(
-            "predecessor count for the root node-revision is wrong: found ({before}+1 != {found}), \
-             committing r{}",
-            self.tree.base.next()
-        )))
     }
 
     /// Writes the entries of a changed directory.

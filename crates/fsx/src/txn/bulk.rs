@@ -156,7 +156,7 @@ impl Bulk {
             youngest,
             published: youngest,
             bytes: 0,
-            locks: fs.may_have_locks()?,
+            locks: fs.lock_files().may_have_locks()?,
             mode: mode.map_err(|error| Error::io("Can't stat", &like, error))?,
         })
     }

@@ -184,7 +184,7 @@ impl Txn {
         let is_own = root.0 == revision && *root.1 == *rev.created_path;
         rev.copy_root = (!is_own).then_some(root);
         if at == ROOT {
-            self.check_root(&rev)?;
+            self.tree.check_root_count(rev.predecessor_count)?;
         }
         self.proto.begin();
         let mut text = Vec::new();
@@ -195,20 +195,6 @@ impl Txn {
         self.proto.end(ItemType::NodeRev, rev.id.number)?;
         self.tree.txn_node_mut(at)?.final_id = Some(rev.id);
         Ok((rev.into(), entries))
-    }
-
-    /// Each revision's root has one predecessor more than that of the revision before.
-    fn check_root(&self, root: &NodeRev) -> Result<()> {
-        let before = self.writer.committed.root(self.tree.base)?.rev.predecessor_count;
-        let found = root.predecessor_count;
-        if found == before.saturating_add(1) {
-            return Ok(());
-        }
-        Err(Error::Corrupt(format!(
-            "predecessor count for the root node-revision is wrong: found ({before}+1 != {found}), \
-             committing r{}",
-            self.tree.base.next()
-        )))
     }
 
     /// Writes the entries of a changed directory; returns them unless they are many.

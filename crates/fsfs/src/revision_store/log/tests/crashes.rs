@@ -58,7 +58,7 @@ fn script(server: &Server) -> Vec<(String, Known)> {
 fn times(plain: &Filesystem, name: &str) -> usize {
     let youngest = plain.youngest().unwrap();
     match name {
-        "lock" => plain.locks(fspath("/"), Depth::Infinity).unwrap().len(),
+        "lock" => plain.lock_files().locks(fspath("/"), Depth::Infinity).unwrap().len(),
         "property" if youngest == Revnum::ZERO => 0,
         "property" => usize::from(plain.revprops(Revnum(1)).unwrap().get("color").is_some()),
         "pack" => usize::from(plain.min_unpacked_rev().unwrap() > Revnum::ZERO),
