@@ -27,7 +27,7 @@ keep() {
     while :; do
         "${as[@]}" "$programs/postgres" -D "$folder/data" -k "$folder/socket" -p "$port" -c "listen_addresses=${SAPWOOD_PG_LISTEN:-127.0.0.1}" >>"$folder/output" 2>&1 &
         echo $! >"$folder/postgres.pid"
-        wait $! || true
+        wait $! 2>/dev/null || true
         # Those that it left have to end before the next one takes its memory.
         sleep 0.2
     done
