@@ -148,8 +148,6 @@ impl Bulk {
         let lock = writer.lock(names::WRITE_LOCK)?;
         fs.0.refresh_min_unpacked()?;
         let youngest = fs.youngest()?;
-        let like = writer.permissions_of(youngest);
-        let mode = writer.storage.mode(&like);
         Ok(LockedState {
             _lock: lock,
             since: Instant::now(),
@@ -157,7 +155,7 @@ impl Bulk {
             published: youngest,
             bytes: 0,
             locks: fs.lock_files().may_have_locks()?,
-            mode: mode.map_err(|error| Error::io("Can't stat", &like, error))?,
+            mode: writer.mode_of(youngest)?,
         })
     }
 

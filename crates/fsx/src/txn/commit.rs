@@ -231,15 +231,16 @@ impl Txn {
         let writer = Arc::clone(&self.writer);
         let (fs, storage, layout) = (&writer.fs.0, &writer.storage, writer.fs.0.layout);
         writer.make_shard(revision, writer.flush)?;
-        let like = writer.permissions_of(Revnum(revision.0.minus(1)));
+        let mode = writer.mode_of(Revnum(revision.0.minus(1)))?;
         let (spool, file) = self.proto.finish(revision, &writer.config)?;
         let failed = |path| move |error| Error::io("Can't write to file", path, error);
         if writer.flush {
             file.sync().map_err(failed(spool))?;
         }
-        storage.copy_permissions(&like, spool).map_err(failed(spool))?;
+        file.set_mode(mode).map_err(failed(spool))?;
         let path = fs.file(&layout.revprops(revision, false));
-        writer.write_new(&path, &revprops::write_file(props), &like)?;
+        // The file of the earlier revision may be packed and gone by now: this one has its permissions.
+        writer.write_new(&path, &revprops::write_file(props), spool)?;
         let next = fs.file(names::NEXT);
         let current = fs.file(names::CURRENT);
         writer.write_new(&next, format!("{revision}\n").as_bytes(), &current)?;
@@ -289,6 +290,14 @@ impl Writer {
         write().map_err(|error| Error::io("Can't write to file", path, error))
     }
 
+    /// The permissions of a revision's file, or of the pack that it is in, which it may come into at any moment.
+    pub(super) fn mode_of(&self, revision: Revnum) -> Result<u32> {
+        self.fs.0.while_packed(|| {
+            let path = self.permissions_of(revision);
+            self.storage.mode(&path).map_err(|error| Error::io("Can't stat", &path, error))
+        })
+    }
+
     /// A file whose permissions new files of revisions get: that of an earlier revision.
     pub(crate) fn permissions_of(&self, revision: Revnum) -> std::path::PathBuf {
         let fs = &self.fs.0;
@@ -315,5 +324,37 @@ pub(super) fn stored_change(path: &sapwood_core::FsPath, change: &Change) -> for
         props: change.prop_mod,
         mergeinfo: change.mergeinfo_mod,
         copy_from: copy_from.map(|(revision, path)| (*revision, path.as_str().into())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a failure is a failed test")]
+
+    use std::sync::Arc;
+
+    use sapwood_core::{CancelToken, Revnum};
+    use sapwood_store::LocalStorage;
+
+    use crate::Filesystem;
+    use crate::create::{CreateOptions, create};
+    use crate::txn::{WriteOptions, Writer};
+
+    /// A commit looks which shards are packed when it begins; the shard before its revision may be packed after that.
+    #[test]
+    fn permissions_are_those_of_a_revision_that_is_packed_meanwhile() {
+        let folder = tempfile::tempdir().unwrap();
+        let db = folder.path().join("db");
+        let options = CreateOptions { shard_size: 2, flush_to_disk: false };
+        create(&LocalStorage, &db, &options).unwrap();
+        let open = || Filesystem::open_in(&db, Arc::new(LocalStorage)).unwrap();
+        let writer = Writer::new(&open(), WriteOptions::default()).unwrap();
+        for base in 0..3 {
+            writer.begin(Revnum(base)).unwrap().commit().unwrap();
+        }
+        let before = writer.mode_of(Revnum(1)).unwrap();
+        open().pack(false, &CancelToken::new(), &mut |_| Ok(())).unwrap();
+        assert!(!db.join("revs/0").exists());
+        assert_eq!(writer.mode_of(Revnum(1)).unwrap() & 0o222, before & 0o222);
     }
 }
