@@ -101,16 +101,22 @@ fn segments_of(stored: &Stored) -> usize {
     log.state().segments.len()
 }
 
-#[test]
-fn commits_do_not_wait_for_what_is_put_together() {
-    let stored = Stored::new();
+/// A server with so many commits that some are to be put together; the thread that does so waits at the gate, which is shut.
+fn stopped_at_gate(stored: &Stored) -> (Arc<Gate>, Server) {
     let gate = Gate::new(&stored.store, false);
     let server = stored.server("one", Arc::<Gate>::clone(&gate)).unwrap();
     for n in 0..80 {
         server.put("/a", &n.to_string()).unwrap();
     }
-    // The thread is there, or yet to come; these commits are answered whatever it does.
     assert!(patience::wait(60, || gate.stopped.load(Ordering::SeqCst)));
+    (gate, server)
+}
+
+#[test]
+fn commits_do_not_wait_for_what_is_put_together() {
+    let stored = Stored::new();
+    let (gate, server) = stopped_at_gate(&stored);
+    // These commits are answered whatever the thread does.
     for n in 80..90 {
         server.put("/a", &n.to_string()).unwrap();
     }
@@ -132,13 +138,8 @@ fn commits_do_not_wait_for_what_is_put_together() {
 #[test]
 fn closing_waits_for_nothing() {
     let stored = Stored::new();
-    let gate = Gate::new(&stored.store, false);
-    let server = stored.server("one", Arc::<Gate>::clone(&gate)).unwrap();
-    for n in 0..80 {
-        server.put("/a", &n.to_string()).unwrap();
-    }
-    assert!(patience::wait(60, || gate.stopped.load(Ordering::SeqCst)));
-    // The thread waits at the gate, which is shut: this would not come back before it gives up.
+    let (gate, server) = stopped_at_gate(&stored);
+    // This would not come back before the thread gives up.
     drop(server);
     assert_eq!(segments_of(&stored), 0);
     gate.let_through();
