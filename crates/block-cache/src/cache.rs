@@ -158,11 +158,11 @@ impl BlockCache {
         while found.iter().any(Option::is_none) {
             let mut own = Vec::new();
             let mut others = Vec::new();
-            for (number, place) in numbers.clone().zip(&mut found) {
-                if place.is_some() {
-                    continue;
-                }
-                match self.flights.ask(object.block(number)) {
+            let missing = numbers.clone().zip(&mut found).filter(|(_, place)| place.is_none());
+            let missing: Vec<_> = missing.collect();
+            let ids = missing.iter().map(|(number, _)| object.block(*number));
+            for (asked, (number, place)) in self.flights.ask(ids).into_iter().zip(missing) {
+                match asked {
                     // It may have landed since this thread looked.
                     Asked::Own(flight) => match self.kept(object, number) {
                         Some(data) => {

@@ -69,8 +69,11 @@ pub(crate) struct Own<'a> {
 }
 
 impl Flights {
-    pub(crate) fn ask(&self, id: BlockId) -> Asked<'_> {
-        match self.0.lock().entry(id) {
+    /// Asks for blocks, for all of them at once: of two threads that want the same range one gets the whole of it, and fetches it by
+    /// one request.
+    pub(crate) fn ask(&self, ids: impl IntoIterator<Item = BlockId>) -> Vec<Asked<'_>> {
+        let mut table = self.0.lock();
+        let ask = |id| match table.entry(id) {
             Entry::Occupied(flying) => Asked::Other(Arc::clone(flying.get())),
             Entry::Vacant(free) => {
                 let (state, changed) = (Mutex::new(State::Flying), Condvar::new());
@@ -78,7 +81,8 @@ impl Flights {
                 free.insert(Arc::clone(&flight));
                 Asked::Own(Own { table: &self.0, id, flight })
             }
-        }
+        };
+        ids.into_iter().map(ask).collect()
     }
 }
 
