@@ -1,9 +1,11 @@
 //! What both systems printed, compared: names of their folders, ports and times are taken out first.
 
-use std::fs;
-use std::io::Read as _;
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::{BufRead as _, BufReader, Read as _, Take};
+use std::path::{Path, PathBuf};
 
-use sapwood_core::{Cut as _, SvnError, SvnResult};
+use sapwood_core::{Cut as _, Exact as _, SvnError, SvnResult};
 
 use super::rows::{Order, Row};
 use super::run::PRINTED;
@@ -25,37 +27,70 @@ pub enum Comparison {
     Differs,
 }
 
-/// Compares what the last runs of a row printed.
+/// Compares what the last runs of a row printed, a line at a time: what this program holds in memory counts as the peak of each
+/// command that it runs later.
 pub(super) fn compare(row: &Row, first: &Site, second: &Site) -> SvnResult<Comparison> {
     if row.order == Order::NotCompared {
         return Ok(Comparison::None);
     }
-    let (a, b) = (printed(first)?, printed(second)?);
-    if a == b {
-        return Ok(Comparison::Same);
+    let (mut a, mut b) = (Printed::open(first)?, Printed::open(second)?);
+    loop {
+        match (a.line()?, b.line()?) {
+            (None, None) => return Ok(Comparison::Same),
+            (one, other) if one == other => {}
+            _ => break,
+        }
     }
-    let same = row.order == Order::Hash && words(&a) == words(&b);
+    let same = row.order == Order::Hash && words(first)? == words(second)?;
     Ok(if same { Comparison::Order } else { Comparison::Differs })
 }
 
-/// The words of an output, without their order.
-fn words(text: &[u8]) -> Vec<&[u8]> {
-    let is_between = |byte: &u8| byte.is_ascii_whitespace() || matches!(byte, b'<' | b'>');
-    let mut words: Vec<&[u8]> = text.split(is_between).filter(|word| !word.is_empty()).collect();
-    words.sort_unstable();
-    words
+/// How often each word stands in an output.
+fn words(site: &Site) -> SvnResult<HashMap<Vec<u8>, u64>> {
+    let mut printed = Printed::open(site)?;
+    let mut counts = HashMap::new();
+    while let Some(line) = printed.line()? {
+        count_words(&line, &mut counts);
+    }
+    Ok(counts)
 }
 
-fn printed(site: &Site) -> SvnResult<Vec<u8>> {
-    let path = site.folder.join(PRINTED);
-    let failed = |e| SvnError::io(&e, format_args!("Can't read '{}'", path.display()));
-    let mut text = Vec::new();
-    let file = fs::File::open(&path).map_err(failed)?;
-    file.take(COMPARED).read_to_end(&mut text).map_err(failed)?;
-    let mut names = site.names();
-    // The longest first: one may begin with another.
-    names.sort_by_key(|name| std::cmp::Reverse(name.len()));
-    Ok(neutral(&text, &names))
+fn count_words(line: &[u8], counts: &mut HashMap<Vec<u8>, u64>) {
+    let is_between = |byte: &u8| byte.is_ascii_whitespace() || matches!(byte, b'<' | b'>');
+    for word in line.split(is_between).filter(|word| !word.is_empty()) {
+        let count = counts.entry(word.to_vec()).or_default();
+        *count = count.plus(1);
+    }
+}
+
+/// What a site's last run printed.
+struct Printed {
+    path: PathBuf,
+    reader: BufReader<Take<File>>,
+    /// What is not the same at both sites; the longest first, as one may begin with another.
+    names: Vec<String>,
+}
+
+impl Printed {
+    fn open(site: &Site) -> SvnResult<Self> {
+        let path = site.folder.join(PRINTED);
+        let file = File::open(&path).map_err(|e| cannot_read(&path, &e))?;
+        let mut names = site.names();
+        names.sort_by_key(|name| std::cmp::Reverse(name.len()));
+        Ok(Self { path, reader: BufReader::new(file.take(COMPARED)), names })
+    }
+
+    /// The next line, neutral, with its end; `None` behind the last.
+    fn line(&mut self) -> SvnResult<Option<Vec<u8>>> {
+        let mut line = Vec::new();
+        let read = self.reader.read_until(b'\n', &mut line);
+        let len = read.map_err(|e| cannot_read(&self.path, &e))?;
+        Ok((len > 0).then(|| neutral(&line, &self.names)))
+    }
+}
+
+fn cannot_read(path: &Path, error: &std::io::Error) -> SvnError {
+    SvnError::io(error, format_args!("Can't read '{}'", path.display()))
 }
 
 /// A text without the names of a site and without times.
@@ -135,6 +170,12 @@ mod tests {
 
     #[test]
     fn words_have_no_order() {
+        let words = |text: &[u8]| {
+            let mut counts = HashMap::new();
+            text.split_inclusive(|byte| *byte == b'\n')
+                .for_each(|line| count_words(line, &mut counts));
+            counts
+        };
         assert_eq!(words(b"<a x=\"1\"\n y=\"2\">"), words(b"<a\ny=\"2\" x=\"1\" >"));
         assert_ne!(words(b"a b"), words(b"a b b"));
     }
