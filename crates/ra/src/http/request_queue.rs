@@ -1,8 +1,8 @@
 //! Requests that change something, sent in order and without waiting for the reply to each (pipelining of HTTP/1.1):
 //! fifty files of a commit cost one turn on a long way, not fifty.
 //!
-//! * The first request waits for a second one: one alone goes the usual way. From the second one on the queue uses the
-//!   connection of the session, which gets it back at the end.
+//! * The first request waits for a second one: one alone goes the usual way. From the second one on, or from one with a
+//!   long body on, the queue uses the connection of the session, which gets it back at the end.
 //! * A server may close its connection after any reply that says so. What was sent after that request was not
 //!   processed, and is sent again; from then on no more is sent on a connection than the server answers.
 //! * A connection that ends without such a reply is an error: what became of the requests is not known.
@@ -24,6 +24,9 @@ use super::transport::{Reply, closed};
 const REQUESTS: usize = 256;
 /// The most bytes of bodies without a reply; one request may have more.
 const UNANSWERED: u64 = 4 << 20;
+/// Bytes of a body with which a request does not wait for a second one: what the server does with it takes longer than a
+/// turn, and the caller makes the next body meanwhile.
+const LONG_BODY: u64 = 1 << 20;
 /// Bytes of a body that are sent at a time.
 const PIECE: usize = 64 << 10;
 
@@ -96,7 +99,7 @@ impl<T> RequestQueue<T> {
             return take(tag, &call, reply);
         }
         match self.held.take() {
-            None if self.connection.is_none() => {
+            None if self.connection.is_none() && call.payload.len() < LONG_BODY => {
                 self.held = Some((call, tag));
                 return Ok(());
             }

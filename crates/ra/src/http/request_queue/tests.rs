@@ -175,6 +175,27 @@ fn bodies_longer_than_all_buffers() {
 }
 
 #[test]
+fn a_long_body_is_sent_before_there_is_a_second_request() {
+    let server = server(&[Act::Reply(200, 0), Act::Reply(201, 0)]);
+    let client = client(server.port);
+    client.call(&Call::new("OPTIONS", "/0")).unwrap().finish().unwrap();
+    let mut queue = RequestQueue::new(Order::Strict);
+    let body = Payload::Bytes(vec![b'x'; 2 << 20].into());
+    let call = Call::new("PUT", "/1").carrying("text/x", body).into_owned();
+    let mut statuses = Vec::new();
+    let mut take = |(), _: &Call<'static>, reply: Reply| {
+        statuses.push(reply.status());
+        reply.finish()
+    };
+    queue.push(&client, call, (), &mut take).unwrap();
+    assert!(queue.is_open());
+    queue.finish(&client, &mut take).unwrap();
+    queue.end(&client).unwrap();
+    assert_eq!(statuses, [201]);
+    assert_eq!(*server.heard.lock().unwrap(), paths(0, 0..=1));
+}
+
+#[test]
 fn what_a_closing_server_did_not_process_is_sent_again() {
     let acts = [
         &[Act::Reply(201, 7), Act::Reply(201, 0), Act::ReplyAndClose(201)][..],
