@@ -1,8 +1,7 @@
 //! Memory does not follow the number of nodes more than it must: of each command the peak is taken with n and with 4n
 //! files, and what each further file takes has a bound.
 //!
-//! Caches, which are filled up to a size of their own, are small here: `-M 1`, and `memory-cache-size`. The peaks count the
-//! pages of wc.db that are mapped, some 400 bytes a file: the system can take them back.
+//! Caches, which are filled up to a size of their own, are small here: `-M 1`, and `memory-cache-size`.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -30,20 +29,20 @@ struct Row {
 
 const ROWS: &[Row] = &[
     Row { before: "", folder: ".", line: "svn import -q -m one t $URL/T", most: 3250 },
-    Row { before: "", folder: ".", line: "svn checkout -q $URL/T wc", most: 2000 },
-    Row { before: "touch wc/d1/*", folder: "wc", line: "svn status", most: 1600 },
+    Row { before: "", folder: ".", line: "svn checkout -q $URL/T wc", most: 1500 },
+    Row { before: "touch wc/d1/*", folder: "wc", line: "svn status", most: 1000 },
     Row {
         before: "cd wc; svn mkdir -q m; svn move -q d* m",
         folder: "wc",
         line: "svn status -q",
-        most: 2700,
+        most: 1600,
     },
-    Row { before: "", folder: "wc", line: "svn diff --summarize", most: 2700 },
+    Row { before: "", folder: "wc", line: "svn diff --summarize", most: 1600 },
     Row {
         before: "cd wc; cp -r ../t new; svn add -q new",
         folder: "wc",
         line: "svn commit -q -m two",
-        most: 5700,
+        most: 4400,
     },
     Row { before: "", folder: ".", line: "svnlook tree -M 1 repo", most: 700 },
     Row { before: "", folder: ".", line: "svnadmin verify -q -M 1 repo", most: 800 },

@@ -309,8 +309,8 @@ fn gpg_agent(config: &sapwood_core::config::Config) -> Option<GpgAgent> {
     Some(GpgAgent { sockets, terminal: terminal_values.into_iter().filter_map(text).collect() })
 }
 
-/// Bytes of cache for repositories that are opened in this process.
-const CACHE: usize = 40 << 20;
+/// Bytes of cache for repositories that are opened in this process, when `memory-cache-size` does not say: the reference's default.
+const CACHE: usize = 16 << 20;
 
 /// Formats a number: groups of three digits, with commas.
 pub(crate) fn grouped(number: u64) -> String {

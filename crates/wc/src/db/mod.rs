@@ -221,11 +221,9 @@ impl Db {
         // whether another plan would be better: a quarter of a checkout's instructions.
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
         connection.execute_batch(schema::PRAGMAS)?;
-        connection.execute_batch(if access.exclusive {
-            schema::EXCLUSIVE
-        } else {
-            schema::MAPPED
-        })?;
+        if access.exclusive {
+            connection.execute_batch(schema::EXCLUSIVE)?;
+        }
         // Of a database that is held alone the file need not say what is in it.
         let tracking = if access.exclusive { Tracking::Off } else { Tracking::Idle };
         Ok(Self {

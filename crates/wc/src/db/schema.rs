@@ -13,11 +13,6 @@ pub(crate) const PRAGMAS: &str = "PRAGMA case_sensitive_like = 1; PRAGMA synchro
 /// Additional settings when the database is held exclusively (network file systems).
 pub(crate) const EXCLUSIVE: &str = "PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = DELETE;";
 
-/// Additional settings otherwise: pages are read through a memory map, not with a system call each.
-/// (A database that is held exclusively may be on a network file system, where memory maps are
-/// unreliable.)
-pub(crate) const MAPPED: &str = "PRAGMA mmap_size = 1073741824;";
-
 /// The setting before an update: 12 MiB of page cache, where the default is 2.
 pub(crate) const CACHE: &str = "PRAGMA cache_size = -12288";
 
