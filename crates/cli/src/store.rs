@@ -69,9 +69,8 @@ one of the others.
                           the store's own clock. No import and no server may need longer than that
                           from writing an object to naming it, or from one look at the log to the next
 
-A repository must be FSFS of format 8 ('svnadmin info' says it): 'sapwood convert' makes one. The
-cache of representations stays behind: 'svnadmin build-repcache' makes it anew. Before the first
-import a store is tried, and refused if it lets two writers create one object.
+A repository must be FSFS of format 8 ('svnadmin info' says it): 'sapwood convert' makes one. Before
+the first import a store is tried, and refused if it lets two writers create one object.
 
 Keys and settings of S3 come from where other programs have them: AWS_ACCESS_KEY_ID,
 AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN, AWS_REGION, AWS_ENDPOINT_URL_S3 or AWS_ENDPOINT_URL,

@@ -45,6 +45,7 @@ targets! {
     repository_log = "../../../fuzz/harness/repository_log.rs";
     block_cache = "../../../fuzz/harness/block_cache.rs";
     repository_checkpoint = "../../../fuzz/harness/repository_checkpoint.rs";
+    rep_table = "../../../fuzz/harness/rep_table.rs";
     store_addresses = "../../../fuzz/harness/store_addresses.rs";
     queue = "../../../fuzz/harness/queue.rs";
     rules = "../../../fuzz/harness/rules.rs";

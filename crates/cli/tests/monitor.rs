@@ -145,6 +145,38 @@ fn what_stores_are_asked_for_is_counted() {
     promtool(&["check", "metrics"], &text);
 }
 
+/// A client asks what the youngest revision is, and the server its store: once. What it names afterwards is known.
+#[test]
+fn an_update_with_nothing_new_asks_a_store_once() {
+    let port = free_port();
+    let svn_port = free_port();
+    let served = Served::start(&format!(
+        "metrics-listen = '127.0.0.1:{port}'\npath = '.'\nsvn-port = {svn_port}\n{LOGIN_PLACE}"
+    ));
+    let base = served.repo.parent();
+    let address = format!("file://{}", base.join("objects").display());
+    let stored = base.join("stored");
+    Programs::ours()
+        .run("sapwood", ["store", "create", &address, stored.to_str().unwrap()])
+        .expect_success("store create");
+    let conf = "[general]\nanon-access = read\n";
+    fs::write(stored.join("conf/svnserve.conf"), conf).unwrap();
+    let asked = || {
+        let series = "sapwood_store_requests_total{store=\"file\",kind=\"read\"}";
+        value(&ask(port, "/metrics", "").1, series).unwrap()
+    };
+    let http = format!("http://127.0.0.1:{}/svn/stored", served.port);
+    svn_as_ada(&["mkdir", "-m", "one", &format!("{http}/one")]).expect_success("mkdir");
+    for (name, url) in [("http", http), ("svn", format!("svn://127.0.0.1:{svn_port}/stored"))] {
+        let wc = base.join(name);
+        svn_as_ada(&["checkout", "-q", &url, wc.to_str().unwrap()]).expect_success("checkout");
+        // Who looks at the counters asks for the youngest revision, too.
+        let (first, second) = (asked(), asked());
+        svn_as_ada(&["update", "-q", wc.to_str().unwrap()]).expect_success("update");
+        assert_eq!(asked() - second, second - first + 1.0, "{name}");
+    }
+}
+
 #[test]
 fn alive_and_ready() {
     let port = free_port();

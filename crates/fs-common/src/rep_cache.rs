@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rusqlite::{Connection, ErrorCode as Sqlite, OpenFlags, TransactionBehavior, params};
-use sapwood_core::{Revnum, Sha1, SvnError, SvnResult as Result};
+use sapwood_core::{Revnum, Sha1, SvnError, SvnResult as Result, len64};
 use sapwood_store::write::WriteStorage;
 
 pub use self::follow::{Followed, Reach};
@@ -95,6 +95,20 @@ fn signed(n: u64) -> i64 {
 fn unsigned(row: &rusqlite::Row<'_>, at: usize) -> rusqlite::Result<u64> {
     let n: i64 = row.get(at)?;
     u64::try_from(n).map_err(|_| rusqlite::Error::IntegralValueOutOfRange(at, n))
+}
+
+/// A row with all its columns.
+fn whole_row(row: &rusqlite::Row<'_>) -> rusqlite::Result<Row> {
+    let hash = row.get_ref(0)?.as_bytes()?;
+    let sha1 = Sha1::parse(hash)
+        .ok_or(rusqlite::Error::InvalidColumnName(String::from_utf8_lossy(hash).into_owned()))?;
+    Ok(Row {
+        sha1,
+        revision: Revnum(unsigned(row, 1)?),
+        item: unsigned(row, 2)?,
+        size: unsigned(row, 3)?,
+        expanded_size: unsigned(row, 4)?,
+    })
 }
 
 #[allow(clippy::missing_errors_doc, reason = "all: `Error` says what its variants mean")]
@@ -292,6 +306,26 @@ impl RepCache {
         youngest().map_err(|e| error(&e))
     }
 
+    /// The rows whose texts come after this one, in the order of their SHA-1, and so many at most: who reads all of them holds the database for a
+    /// moment only.
+    pub fn rows_after(&self, last: Option<Sha1>, most: usize) -> Result<Vec<Row>> {
+        let fail = |e| error(&e);
+        if self.version().map_err(fail)? == 0 {
+            return Ok(Vec::new());
+        }
+        let mut statement = self
+            .connection
+            .prepare_cached(
+                "SELECT hash, revision, offset, size, expanded_size FROM rep_cache \
+                 WHERE hash > ?1 ORDER BY hash LIMIT ?2",
+            )
+            .map_err(fail)?;
+        let last = last.map_or(String::new(), |sha1| sha1.to_hex());
+        let rows =
+            statement.query_map(params![last, signed(len64(most))], whole_row).map_err(fail)?;
+        rows.collect::<rusqlite::Result<_>>().map_err(fail)
+    }
+
     /// Calls `found` with each row of the revisions from `start` to `end`. No order is promised;
     /// it is the reference's. The database is locked against writers meanwhile: be quick.
     pub fn rows(
@@ -314,20 +348,7 @@ impl RepCache {
             .map_err(fail)?;
         let mut rows = statement.query([signed(start.0), signed(end.0)]).map_err(fail)?;
         while let Some(row) = rows.next().map_err(fail)? {
-            let read = || {
-                let hash = row.get_ref(0)?.as_bytes()?;
-                let sha1 = Sha1::parse(hash).ok_or(rusqlite::Error::InvalidColumnName(
-                    String::from_utf8_lossy(hash).into_owned(),
-                ))?;
-                Ok(Row {
-                    sha1,
-                    revision: Revnum(unsigned(row, 1)?),
-                    item: unsigned(row, 2)?,
-                    size: unsigned(row, 3)?,
-                    expanded_size: unsigned(row, 4)?,
-                })
-            };
-            found(read().map_err(fail)?)?;
+            found(whole_row(row).map_err(fail)?)?;
         }
         Ok(())
     }

@@ -16,6 +16,9 @@ use crate::node::Node;
 use crate::txn::WriteConfig;
 use sapwood_fs_common::rep_cache::Row;
 
+/// Rows after which those of a store become an entry.
+const AT_ONCE: usize = 4096;
+
 impl Filesystem {
     /// Enters the texts of revisions `first` to `last`. `progress` is called for each revision before
     /// its turn.
@@ -49,15 +52,46 @@ impl Filesystem {
         if first > last {
             return Ok(());
         }
+        if self.fs.revisions.as_log().is_some() {
+            return self.build_stored_reps((first, last), cancel, progress);
+        }
         let mut cache = shared.open_rep_cache(&*shared.storage)?;
         for revision in (first.0..=last.0).map(Revnum) {
             progress(revision)?;
             let mut rows = Vec::new();
-            let root = self.revision_root(revision)?.node(FsPath::ROOT)?;
-            self.rows_below(&root, revision, cancel, &mut rows)?;
+            self.rows_made_by(revision, cancel, &mut rows)?;
             cache.add(&rows)?;
         }
         Ok(())
+    }
+
+    /// The same where revisions are in a store: what is not found there becomes entries of its log.
+    fn build_stored_reps(
+        &self,
+        (first, last): (Revnum, Revnum),
+        cancel: &CancelToken,
+        progress: &mut dyn FnMut(Revnum) -> Result<()>,
+    ) -> Result<()> {
+        let Some(log) = self.fs.revisions.as_log() else { return Ok(()) };
+        let mut rows = Vec::new();
+        for revision in (first.0..=last.0).map(Revnum) {
+            progress(revision)?;
+            self.rows_made_by(revision, cancel, &mut rows)?;
+            if rows.len() >= AT_ONCE {
+                log.add_reps(&std::mem::take(&mut rows))?;
+            }
+        }
+        log.add_reps(&rows)
+    }
+
+    fn rows_made_by(
+        &self,
+        revision: Revnum,
+        cancel: &CancelToken,
+        rows: &mut Vec<Row>,
+    ) -> Result<()> {
+        let root = self.revision_root(revision)?.node(FsPath::ROOT)?;
+        self.rows_below(&root, revision, cancel, rows)
     }
 
     /// The texts and properties that a revision made at a node and below, children first. The

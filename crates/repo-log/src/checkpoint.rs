@@ -13,10 +13,13 @@ use crate::digest::Digest;
 use crate::lines::{
     Reader, close, digest, field, number, numbers, object, path_of, shown, token, unknown,
 };
+use crate::rep_index::RepTable;
+use crate::reps::Rep;
 use crate::state::{EntrySegment, File, Location, Packed, RevisionData, State, segment_end};
+use crate::table::Form;
 
 /// The first line.
-const MAGIC: &str = "sapwood-checkpoint 1";
+const MAGIC: &str = "sapwood-checkpoint 2";
 
 /// The state after an entry, and what the chain goes on from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,7 +35,8 @@ pub struct Checkpoint {
 /// The bytes of the checkpoint of an entry.
 #[must_use]
 pub fn write(slot: u64, last: Digest, state: &State) -> Vec<u8> {
-    let State { repository, revisions, files, packs, data, props, segments, segmented } = state;
+    let State { repository, revisions, files, packs, data, props, segments, segmented, reps } =
+        state;
     let mut out = format!(
         "{MAGIC}\nslot {slot}\nrepository {repository}\nlast {last}\nrevisions {revisions}\n\
          segmented {segmented}\n"
@@ -59,6 +63,12 @@ pub fn write(slot: u64, last: Digest, state: &State) -> Vec<u8> {
     }
     for (first, EntrySegment { lens, data, slot }) in segments {
         let _ = writeln!(out, "seg {first} {slot} {} {}", shown(data), numbers(lens));
+    }
+    for (first, RepTable { end, form, data, slot }) in reps.tables() {
+        let _ = writeln!(out, "table {first} {end} {slot} {} {}", form.rows(), shown(data));
+    }
+    for (slot, rep) in reps.rows() {
+        let _ = writeln!(out, "rep {slot} {}", rep.shown());
     }
     let mut out = out.into_bytes();
     close(&mut out);
@@ -162,6 +172,22 @@ fn add(state: &mut State, order: &mut Order, newest: u64, line: &str) -> Result<
             end.filter(|_| apart).ok_or_else(|| unknown(line))?;
             let slot = earlier(slot, newest)?;
             insert(&mut state.segments, first, EntrySegment { lens, data, slot }, line)
+        }
+        ["table", first, end, slot, rows, name, len, sum] => {
+            order.reach(5, line)?;
+            let (first, end, slot) = (number(first)?, number(end)?, earlier(slot, newest)?);
+            let form = Form::new(number(rows)?).ok_or_else(|| unknown(line))?;
+            let table = RepTable { end, form, data: object(name, len, sum)?, slot };
+            let follows = first == state.reps.tabled() && state.reps.fits(slot, first, &table);
+            follows.then(|| state.reps.put_table(first, table)).ok_or_else(|| unknown(line))
+        }
+        ["rep", slot, row] => {
+            order.reach(6, line)?;
+            let slot = earlier(slot, newest)?;
+            let rep = Rep::parse_shown(row).filter(|rep| rep.revision < state.revisions);
+            let rep = rep.ok_or_else(|| unknown(line))?;
+            let fits = slot >= state.reps.tabled() && state.reps.comes_last(&rep);
+            fits.then(|| state.reps.add(slot, &[rep])).ok_or_else(|| unknown(line))
         }
         _ => Err(unknown(line)),
     }

@@ -17,6 +17,7 @@ use crate::lines::{
     unknown,
 };
 pub use crate::reps::Rep;
+use crate::table::Form;
 
 /// The first line.
 const MAGIC: &str = "sapwood-log 1";
@@ -96,9 +97,19 @@ pub enum Item<'a> {
         /// All their bytes, in `seg/TOKEN`.
         data: Object,
     },
-    /// Representations that are new in revisions of this entry, or of earlier ones: for writers that share equal texts. A
-    /// state does not keep them.
+    /// Representations that are new in revisions of this entry, or of earlier ones: for writers that share equal texts.
     Reps(Vec<Rep>),
+    /// The representations that entries have brought are in a table from now on.
+    Table {
+        /// The first of the entries.
+        first: u64,
+        /// The first behind them, which is not behind this one.
+        end: u64,
+        /// Where the parts of the table are.
+        form: Form,
+        /// The table, in `reps/TOKEN`.
+        data: Object,
+    },
 }
 
 /// An item as it was read, with where the first of its bytes stands in the entry as stored.
@@ -161,12 +172,20 @@ fn write_item(item: &Item<'_>, out: &mut Vec<u8>) {
             rows = reps.iter().flat_map(Rep::row).collect::<Vec<u8>>();
             [&rows, b""]
         }
+        Item::Table { first, end, form, data } => {
+            let _ = writeln!(line, "table {first} {end} {} {}", form.rows(), shown(data));
+            [b"", b""]
+        }
     };
     out.extend_from_slice(line.as_bytes());
     for part in parts {
         out.extend_from_slice(part);
     }
-    if !matches!(item, Item::Gone { .. } | Item::Pack { .. } | Item::Segment { .. }) {
+    let is_line = matches!(
+        item,
+        Item::Gone { .. } | Item::Pack { .. } | Item::Segment { .. } | Item::Table { .. }
+    );
+    if !is_line {
         out.push(b'\n');
     }
 }
@@ -235,6 +254,12 @@ fn item<'a>(reader: &mut Reader<'a>) -> Result<(Item<'a>, usize), String> {
             let rows = reader.last(len)?.chunks_exact(Rep::LEN).map(Rep::parse);
             Item::Reps(rows.collect::<Option<_>>().ok_or_else(|| unknown(line))?)
         }
+        ("table", [first, end, rows, token, len, digest]) => Item::Table {
+            first: number(first)?,
+            end: number(end)?,
+            form: Form::new(number(rows)?).ok_or_else(|| unknown(line))?,
+            data: object(token, len, digest)?,
+        },
         _ => return Err(unknown(line)),
     };
     Ok((item, at))

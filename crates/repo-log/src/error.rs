@@ -45,6 +45,16 @@ pub enum Error {
         /// The number of the entry.
         slot: u64,
     },
+    /// Tables of representations are not what they were. All is there, but equal texts are stored again.
+    #[error(
+        "The repository '{store}' has damaged tables of representations, and {blocks} of their blocks were passed over"
+    )]
+    Tables {
+        /// The store's address.
+        store: Box<str>,
+        /// How many blocks.
+        blocks: u64,
+    },
     /// There is none.
     #[error("There is no repository at '{0}'")]
     NotThere(Box<str>),
@@ -65,9 +75,10 @@ impl From<Error> for SvnError {
                 let Error::Store(error) = error else { return Self::internal("not a store's") };
                 return error.into();
             }
-            Error::Damaged { .. } | Error::Checkpoint { .. } | Error::WrongData { .. } => {
-                ErrorCode::FS_CORRUPT
-            }
+            Error::Damaged { .. }
+            | Error::Checkpoint { .. }
+            | Error::WrongData { .. }
+            | Error::Tables { .. } => ErrorCode::FS_CORRUPT,
             Error::NotThere(_) => ErrorCode::RA_LOCAL_REPOS_NOT_FOUND,
             Error::Unfit { .. } => ErrorCode::FS_GENERAL,
         };

@@ -35,6 +35,8 @@ pub struct RepositoryLog {
     pub(crate) due: Due,
     /// The first entry that was not looked at for segments.
     pub(crate) looked: u64,
+    /// The number of entries when a table was due last, and handed out.
+    pub(crate) offered: Option<u64>,
 }
 
 /// Is called with each item that is folded, and the number of its entry, when the state has it.
@@ -75,7 +77,7 @@ impl RepositoryLog {
     pub(crate) fn empty(store: Arc<dyn Store>) -> Result<Self> {
         let (log, state) = (Key::new(LOG)?, State::new(Token::from_bytes([0; 16])));
         let (last, due) = (Digest::default(), Due::default());
-        Ok(Self { store, log, state, next: 0, last, due, looked: 0 })
+        Ok(Self { store, log, state, next: 0, last, due, looked: 0, offered: None })
     }
 
     /// What the entries so far say.

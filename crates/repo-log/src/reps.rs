@@ -1,8 +1,9 @@
-//! Representations in entries: rows of a fixed length.
+//! Representations in entries and tables: rows of a fixed length.
 //!
 //! Invariant: a row that is read is written back the same.
 
 use sapwood_core::Sha1;
+use sapwood_core::exact::Exact as _;
 
 /// A representation, and the text that it is found by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,6 +30,22 @@ impl Rep {
             row.extend_from_slice(&number.to_be_bytes());
         }
         row
+    }
+
+    /// The row as a word of a line: hex digits, in lower case.
+    pub(crate) fn shown(&self) -> String {
+        self.row().iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+
+    /// What such a word says.
+    pub(crate) fn parse_shown(word: &str) -> Option<Self> {
+        let is_digit = |b: u8| b.is_ascii_digit() || matches!(b, b'a'..=b'f');
+        if word.len() != Self::LEN.times(2) || !word.bytes().all(is_digit) {
+            return None;
+        }
+        let pairs = word.as_bytes().chunks_exact(2);
+        let byte = |pair: &[u8]| u8::from_str_radix(str::from_utf8(pair).ok()?, 16).ok();
+        Self::parse(&pairs.map(byte).collect::<Option<Vec<u8>>>()?)
     }
 
     pub(crate) fn parse(row: &[u8]) -> Option<Self> {

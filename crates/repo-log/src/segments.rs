@@ -151,10 +151,10 @@ impl WrittenSegments {
 }
 
 impl RepositoryLog {
-    /// Whether [`Self::take_segments`] or [`Self::take_checkpoint`] has something.
+    /// Whether [`Self::take_segments`], [`Self::take_table`] or [`Self::take_checkpoint`] has something.
     #[must_use]
     pub fn has_work(&self) -> bool {
-        self.has_segments() || self.due.is_due()
+        self.has_segments() || self.has_table() || self.due.is_due()
     }
 
     fn has_segments(&self) -> bool {

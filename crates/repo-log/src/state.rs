@@ -8,6 +8,7 @@ use sapwood_objects::Token;
 
 use crate::digest::{Digest, Hasher};
 use crate::entry::{Data, Found, Item, Object};
+use crate::rep_index::{RepIndex, RepTable};
 
 /// Where the entries are in a store.
 pub(crate) const LOG: &str = "log";
@@ -90,6 +91,8 @@ pub struct State {
     pub segments: BTreeMap<u64, EntrySegment>,
     /// The first entry behind all that ever were in a segment.
     pub segmented: u64,
+    /// The representations that entries have brought.
+    pub reps: RepIndex,
 }
 
 impl State {
@@ -105,6 +108,7 @@ impl State {
             props: BTreeMap::new(),
             segments: BTreeMap::new(),
             segmented: 0,
+            reps: RepIndex::default(),
         }
     }
 
@@ -122,6 +126,7 @@ impl State {
             .plus(one(self.data.len(), size_of::<RevisionData>()))
             .plus(one(self.props.len(), size_of::<Location>()))
             .plus(one(self.segments.len(), size_of::<EntrySegment>().plus(LENS)))
+            .plus(self.reps.memory())
     }
 
     /// Applies the items of an entry: all, or none when there is an error.
@@ -141,6 +146,7 @@ impl State {
     pub fn fits(&self, slot: u64, items: &[Found<'_>]) -> Result<(), String> {
         let mut next = self.revisions;
         let mut segmented = self.segmented;
+        let mut tables = 0_u32;
         for Found { item, .. } in items {
             match item {
                 Item::Segment { first, lens, data } => {
@@ -149,6 +155,15 @@ impl State {
                     segmented = end.ok_or_else(|| {
                         format!("has a segment from entry {first} on, which does not fit")
                     })?;
+                }
+                Item::Table { first, end, form, data } => {
+                    let table = RepTable { end: *end, form: *form, data: *data, slot };
+                    tables.tally(1);
+                    if tables > 1 || !self.reps.fits(slot, *first, &table) {
+                        return Err(format!(
+                            "has a table from entry {first} on, which does not fit"
+                        ));
+                    }
                 }
                 item => next = self.checked(item, next)?,
             }
@@ -159,7 +174,9 @@ impl State {
     /// Whether an item fits, when there are so many revisions; how many there are after it.
     fn checked(&self, item: &Item<'_>, next: u64) -> Result<u64, String> {
         match item {
-            Item::File { .. } | Item::Gone { .. } | Item::Segment { .. } => Ok(next),
+            Item::File { .. } | Item::Gone { .. } | Item::Segment { .. } | Item::Table { .. } => {
+                Ok(next)
+            }
             Item::Reps(reps) => match reps.iter().find(|rep| rep.revision >= next) {
                 Some(rep) => Err(format!(
                     "has a representation in revision {}, which is not there",
@@ -209,8 +226,10 @@ impl State {
                 self.files.insert(path.clone().into_owned(), file);
             }
             Item::Gone { path } => drop(self.files.remove(path.as_ref())),
-            // They would grow without bound: who needs them keeps them (`RepositoryLog::catch_up_with`).
-            Item::Reps(_) => {}
+            Item::Reps(reps) => self.reps.add(slot, reps),
+            Item::Table { first, end, form, data } => {
+                self.reps.put_table(*first, RepTable { end: *end, form: *form, data: *data, slot });
+            }
             Item::Revision { revision, data, props } => {
                 let (data, props) = match data {
                     Data::Inline(data) => (

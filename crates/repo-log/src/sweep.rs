@@ -17,11 +17,12 @@ use crate::checkpoints;
 use crate::entry::{Data, Item};
 use crate::error::{Error, Result};
 use crate::log::RepositoryLog;
+use crate::rep_index::TABLES;
 use crate::state::{LOG, RevisionData, SEGMENTS, State};
 use crate::verify::{behind, nothing_behind};
 
 /// Where objects are that entries name.
-const PARTS: [&str; 4] = ["big", "pack", "props", SEGMENTS];
+const PARTS: [&str; 5] = ["big", "pack", "props", SEGMENTS, TABLES];
 /// Where objects are that were written to learn the store's time.
 const CLOCK: &str = "clock";
 /// How many names are asked for at once.
@@ -37,7 +38,7 @@ pub struct Orphans {
     /// Those that no entry names.
     pub orphans: Vec<Listed>,
     /// Those that an entry named, and that a later one has put another in the place of: data in packs, properties in newer ones,
-    /// segments of what is packed.
+    /// segments of what is packed, tables whose rows are in others.
     pub superseded: Vec<Listed>,
 }
 
@@ -54,7 +55,7 @@ struct Named {
 
 impl Named {
     fn note(&mut self, item: &Item<'_>) {
-        self.changed |= matches!(item, Item::Pack { .. });
+        self.changed |= matches!(item, Item::Pack { .. } | Item::Table { .. });
         for key in named(item).into_iter().flatten() {
             self.keys.insert(key.clone(), None);
             self.live.insert(key);
@@ -85,7 +86,13 @@ fn live(state: &State) -> BTreeSet<String> {
         RevisionData::Inline(_) => None,
     });
     let segments = state.segments.values().map(|segment| (SEGMENTS, segment.data.token));
-    packs.chain(bigs).chain(segments).map(|(part, token)| format!("{part}/{token}")).collect()
+    let tables = state.reps.tables().map(|(_, table)| (TABLES, table.data.token));
+    packs
+        .chain(bigs)
+        .chain(segments)
+        .chain(tables)
+        .map(|(part, token)| format!("{part}/{token}"))
+        .collect()
 }
 
 /// Looks for objects that no entry names, or whose place others have, for so long.
@@ -189,6 +196,7 @@ fn named(item: &Item<'_>) -> [Option<String>; 2] {
         Item::Revision { data: Data::Big(object), .. } => [key("big", object.token), None],
         Item::Pack { data, props, .. } => [key("pack", data.token), key("props", props.token)],
         Item::Segment { data, .. } => [key(SEGMENTS, data.token), None],
+        Item::Table { data, .. } => [key(TABLES, data.token), None],
         _ => [None, None],
     }
 }

@@ -13,6 +13,7 @@ mod checkpoints;
 mod crashes;
 mod segments;
 mod sweep;
+mod tables;
 
 use std::borrow::Cow;
 

@@ -7,13 +7,16 @@ use sapwood_core::exact::{Exact as _, clamped};
 use sapwood_core::len64;
 use sapwood_objects::{Key, Store};
 
+use crate::all_reps::AllReps;
 use crate::checkpoint::{self, Checkpoint};
 use crate::checkpoints;
 use crate::digest::{Digest, Hasher};
 use crate::entry::Object;
 use crate::error::{Error, Result};
 use crate::log::RepositoryLog;
+use crate::rep_index::{RepTable, TABLES};
 use crate::state::{LOG, RevisionData, SEGMENTS};
+use crate::table::TableBuilder;
 
 /// Bytes of an object that are read at once.
 const PIECE: u64 = 1 << 20;
@@ -43,6 +46,10 @@ pub fn verify(store: &Arc<dyn Store>) -> Result<Verified> {
     let state = log.state();
     let segments = len64(state.segments.len());
     let mut verified = Verified { entries: log.entries(), checkpoints, objects: segments };
+    for (_, table) in state.reps.tables() {
+        check_table(store, table, state.revisions)?;
+        verified.objects.tally(1);
+    }
     let packs = state
         .packs
         .values()
@@ -59,6 +66,31 @@ pub fn verify(store: &Arc<dyn Store>) -> Result<Verified> {
         }
     }
     Ok(verified)
+}
+
+/// Whether a table has one form with its rows, and these are of revisions that are there.
+fn check_table(store: &Arc<dyn Store>, table: &RepTable, revisions: u64) -> Result<()> {
+    let mut rows = AllReps::new(store, std::iter::once(table), Vec::new())?;
+    let (mut made, mut hasher) = (TableBuilder::default(), Hasher::new());
+    let mut all_there = true;
+    while let Some(rep) = rows.next()? {
+        all_there &= rep.revision < revisions;
+        hasher.update(&made.add(&rep));
+    }
+    let (form, end) = made.finish();
+    hasher.update(&end);
+    let is_whole = all_there && form == table.form && hasher.finish() == table.data.digest;
+    let key = Key::of_token(TABLES, table.data.token)?;
+    // The end is not read for the rows.
+    let place = table.form.end();
+    let stored = store.get(&key, place.clone())?.filter(|stored| {
+        len64(stored.len()) == place.end.minus(place.start) && end.ends_with(stored)
+    });
+    if is_whole && stored.is_some() {
+        return Ok(());
+    }
+    let address = sapwood_objects::Blobs::address(&**store);
+    Err(Error::WrongData { store: address.into(), key: key.as_str().into(), slot: table.slot })
 }
 
 /// Whether the end of a log that was read is its end: with an entry behind it, one before that was lost.

@@ -54,6 +54,9 @@ pub enum Error {
         /// What differs.
         why: String,
     },
+    /// The folder's database of representations.
+    #[error(transparent)]
+    Reps(SvnError),
     /// The user has stopped it.
     #[error(transparent)]
     Stopped(SvnError),
@@ -70,7 +73,7 @@ impl From<Error> for SvnError {
         let message = error.to_string();
         match error {
             Error::Log(error) => error.into(),
-            Error::Stopped(error) => error,
+            Error::Stopped(error) | Error::Reps(error) => error,
             Error::Io { what, path, source } => {
                 Self::io(&source, format_args!("Can't {what} '{}'", path.display()))
             }

@@ -18,6 +18,7 @@ use sapwood_repo_log::{RepositoryLog, RevisionData, container, read_object};
 use sapwood_store::{LocalStorage, WriteStorage as _};
 
 use crate::error::{Error, Result, failed};
+use crate::reps;
 
 /// The files by which a folder is known as a repository: they come last.
 const LAST: [&str; 2] = ["db/format", "format"];
@@ -86,6 +87,7 @@ impl Export<'_> {
         self.packs(&layout)?;
         self.revisions(&layout)?;
         self.current()?;
+        reps::database(&self.log, &self.folder.join("db"), self.cancel)?;
         self.sync()?;
         for (path, bytes) in last {
             self.write(path, &bytes, false)?;

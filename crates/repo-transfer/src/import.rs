@@ -1,7 +1,7 @@
 //! A folder becomes a repository in a store, or brings what is new to the one that it became before.
 //!
 //! What is added at a time follows from the store's state alone, so an import that was stopped goes on when it is asked
-//! for again. Order: files without locks, packs, revisions; at last what changed of properties and files, and locks. Objects
+//! for again. Order: files without locks, packs, revisions, representations; at last what changed of properties and files, and locks. Objects
 //! go before the entries that name them.
 
 use std::borrow::Cow;
@@ -17,6 +17,7 @@ use sapwood_repo_log::entry::{Data, Item, Object};
 use sapwood_repo_log::{Digest, Hasher, NewObject, RepositoryLog, RevisionData, State};
 
 use crate::error::{Error, Result};
+use crate::reps;
 use crate::source::{MAX_FILE, PlainFile, Source};
 
 /// The most bytes of an entry, but for one item more.
@@ -49,8 +50,12 @@ pub fn import(folder: &Path, store: Arc<dyn Store>, cancel: &CancelToken) -> Res
     let mut import = Import { source, log, cancel };
     import.check_same()?;
     import.files(false)?;
+    let state = import.log.state();
+    let knows_reps = state.reps.tabled() > 0 || state.reps.rows().len() > 0;
+    let known = if knows_reps { state.revisions } else { 0 };
     // A shard that is packed meanwhile is taken as a pack in the next round.
     while !import.revisions()? {}
+    import.reps(known)?;
     import.changed_props()?;
     import.files(true)?;
     Ok(import.log)
@@ -182,6 +187,22 @@ impl Import<'_> {
         let Some(Item::Revision { revision, .. }) = items.first() else { return Ok(()) };
         let revision = *revision;
         self.append(items, &|state| state.revisions == revision)
+    }
+
+    /// Representations of revisions from one on, and tables that are put together.
+    fn reps(&mut self, from: u64) -> Result<()> {
+        let mut patience = |asked: u32, _: &sapwood_objects::Error| asked < ASKS;
+        let mut new = reps::table(&self.log, self.source.db(), from, self.cancel)?;
+        while let Some(table) = new {
+            if !self.log.announce_table(&table, &mut patience)? {
+                return Err(self.another("it was changed by another program during the import"));
+            }
+            new = match self.log.take_table() {
+                Some(table) => table.write()?,
+                None => None,
+            };
+        }
+        Ok(())
     }
 
     /// A packed shard, if the store has none or other properties.

@@ -9,6 +9,7 @@
 mod error;
 mod export;
 mod import;
+mod reps;
 mod source;
 #[cfg(test)]
 mod tests;

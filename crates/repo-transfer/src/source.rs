@@ -85,6 +85,11 @@ impl Source {
         &self.root
     }
 
+    /// The folder of the filesystem.
+    pub(crate) fn db(&self) -> &Path {
+        &self.db
+    }
+
     fn small<T>(
         &self,
         name: &str,

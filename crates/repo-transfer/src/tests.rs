@@ -13,7 +13,8 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::sync::Arc;
 
-use sapwood_core::{CancelToken, ErrorCode, SvnError};
+use sapwood_core::{CancelToken, ErrorCode, SvnError, len64};
+use sapwood_fs_common::rep_cache::{RepCache, Row};
 use sapwood_objects::testing::{Cheat, Cheater, Fault, Faulty};
 use sapwood_objects::{Folder, Memory, Store};
 use sapwood_repo_log::{RepositoryLog, verify};
@@ -75,6 +76,15 @@ fn verified(folder: &Path) -> String {
     said.replace(text(folder), "")
 }
 
+/// The rows of a folder's database of representations.
+fn reps(folder: &Path) -> Vec<Row> {
+    let path = folder.join("db/rep-cache.db");
+    if !path.exists() {
+        return Vec::new();
+    }
+    RepCache::open_read_only(path).unwrap().rows_after(None, 100_000).unwrap()
+}
+
 /// Exports a store, compares with the folder that it was made of, and lets 1.14 verify it.
 fn same_as(folder: &Path, store: &Arc<dyn Store>) {
     let target = tempfile::tempdir().unwrap();
@@ -86,6 +96,7 @@ fn same_as(folder: &Path, store: &Arc<dyn Store>) {
         assert!(found[name] == *contents, "{name} differs");
     }
     assert_eq!(verified(&back), verified(folder));
+    assert_eq!(reps(&back), reps(folder));
     let again = memory();
     let sum = |store| RepositoryLog::open(Arc::clone(store)).unwrap().unwrap().state().contents();
     brought(&back, &again);
@@ -138,7 +149,9 @@ fn what_is_new_is_brought() {
     let log = brought(&repo, &store);
     assert!(log.entries() > first);
     same_as(&repo, &store);
-    assert_eq!(verify(&store).unwrap().objects, 1, "a large revision is an object");
+    let tables = len64(log.state().reps.tables().count());
+    let objects = verify(&store).unwrap().objects;
+    assert_eq!(objects, 1 + tables, "a large revision is an object, as tables are");
 
     reference("svnadmin", &["pack", "-q", text(&repo)]);
     brought(&repo, &store);

@@ -232,11 +232,14 @@ fn lead(writer: &Arc<Writer>, queue: &Queue) {
     }
 }
 
-/// Enters a group's texts in `rep-cache.db`.
+/// Enters a group's texts in `rep-cache.db`. Those of a store's repository are in the entry.
 fn add_to_cache(group: &Group) {
     let mut rows = Vec::new();
     for (txn, _, prepared) in &group.0 {
         if let Some(PreparedRevision { reps, .. }) = prepared {
+            if txn.writer.fs.fs.revisions.as_log().is_some() {
+                return;
+            }
             if txn.writer.batch_reps {
                 txn.writer.keep_reps(reps);
             } else {

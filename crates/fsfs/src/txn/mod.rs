@@ -136,7 +136,6 @@ impl Writer {
     pub fn begin(self: &Arc<Self>, base: Revnum) -> Result<Txn> {
         let fs = &self.fs.fs;
         fs.ensure_exists(base)?;
-        self.share_reps_of_others();
         let base_root = fs.rev_root(base)?;
         let (id, has_folder) = self.new_id(base)?;
         let source = Box::new(self.fs.clone());

@@ -1,6 +1,6 @@
-//! Sharing texts with earlier revisions, through `rep-cache.db`.
+//! Sharing texts with earlier revisions, through `rep-cache.db`, or where revisions are in a store of objects through what its log says.
 //!
-//! Looking there is a hint: when the database cannot be read, the text is stored. What it finds is
+//! Looking there is a hint: when it cannot be read, the text is stored. What it finds is
 //! only used after the old text was read and its checksum is the new one's.
 
 use sapwood_core::{CancelToken, ErrorCode, Revnum, Sha1, SvnError};
@@ -73,6 +73,9 @@ impl Writer {
     }
 
     fn find_row(&self, sha1: Sha1) -> Result<Option<Row>> {
+        if let Some(log) = self.fs.fs.revisions.as_log() {
+            return log.find_rep(sha1);
+        }
         if !self.batch_reps {
             return self.ask_for_row(sha1);
         }
@@ -195,15 +198,6 @@ impl Writer {
             opened.cache = None;
         }
         added
-    }
-
-    /// Lets revisions that are made here share the representations that other servers have brought to the store.
-    pub(super) fn share_reps_of_others(&self) {
-        let Some(log) = self.fs.fs.revisions.as_log() else { return };
-        let rows = log.take_reps();
-        if let Some(Err(error)) = (!rows.is_empty()).then(|| self.write_rows(&rows)) {
-            self.fail_after_commit(error.into());
-        }
     }
 
     /// Notes what went wrong after a revision was there.

@@ -47,6 +47,21 @@ pub(super) fn verify(
     cancel: &CancelToken,
     progress: &mut dyn FnMut(Option<Revnum>),
 ) -> Result<()> {
+    if let Some(log) = fs.fs.revisions.as_log() {
+        progress(None);
+        let mut rows = Vec::new();
+        log.each_rep(&mut |row| {
+            check(cancel)?;
+            if start == Revnum::ZERO {
+                fs.fs.ensure_exists(row.revision)?;
+            }
+            if (start..=end).contains(&row.revision) {
+                rows.push(Row { revision: row.revision, item: row.item });
+            }
+            Ok(())
+        })?;
+        return check_rows(fs, &rows, cancel, progress);
+    }
     let path = fs.fs.file(names::REP_CACHE);
     if fs.fs.storage.stamp(&path).is_err() {
         return Ok(());
@@ -66,9 +81,18 @@ pub(super) fn verify(
         Ok(())
     })?;
     drop(cache);
+    check_rows(fs, &rows, cancel, progress)
+}
+
+fn check_rows(
+    fs: &Filesystem,
+    rows: &[Row],
+    cancel: &CancelToken,
+    progress: &mut dyn FnMut(Option<Revnum>),
+) -> Result<()> {
     let mut pace = Pace::default();
     let mut lookup = Lookup::default();
-    for row in &rows {
+    for row in rows {
         check(cancel)?;
         pace.row(fs, row, progress);
         lookup.check(fs, row)?;

@@ -10,6 +10,7 @@ use super::{file, object, revision};
 use crate::digest::Digest;
 use crate::entry::{Data, Head, Item, Rep, is_path, parse, write};
 use crate::state::State;
+use crate::table::Form;
 
 fn head() -> Head {
     Head { slot: 7, repository: Token::from_bytes([5; 16]), before: Digest::of(b"before") }
@@ -29,6 +30,7 @@ fn all() -> Vec<Item<'static>> {
         Item::Reps(vec![rep(0), rep(1)]),
         Item::Reps(Vec::new()),
         Item::Segment { first: 3, lens: vec![1, 2], data: big },
+        Item::Table { first: 3, end: 9, form: Form::new(7).unwrap(), data: big },
     ]
 }
 
@@ -97,6 +99,9 @@ fn what_is_not_whole_is_refused() {
         "reps 0\n",
         "reps 354745078340568301\n\n",
         "reps x\n\n",
+        "table 0 1 2 01 3 02\n",
+        "table 0 1 9223372036854775807 01010101010101010101010101010101 3 \
+         e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855\n",
         "other 1 2\n",
         "gone a//b\n",
     ] {

@@ -3,16 +3,18 @@
 use std::sync::Arc;
 
 use proptest::prelude::*;
+use sapwood_core::Sha1;
 use sapwood_objects::testing::{Fault, Faulty};
 use sapwood_objects::{Blobs as _, Counted, Folder, Key, Log as _, Memory, Store, Token};
 
 use super::{file, object, revision};
 use crate::checkpoint::{Checkpoint, parse, parse_hint, write, write_hint};
 use crate::digest::Digest;
-use crate::entry::{Data, Item};
+use crate::entry::{Data, Item, Rep};
 use crate::error::Error;
 use crate::log::RepositoryLog;
 use crate::state::State;
+use crate::tables::TableWriter;
 use crate::verify::verify;
 
 fn append(log: &mut RepositoryLog, items: &[Item<'static>]) {
@@ -77,6 +79,20 @@ fn full() -> State {
     for (first, name) in [(0, 4), (8, 5)] {
         let item = Item::Segment { first, lens: vec![1, 2], data: object(name, b"123") };
         append(&mut log, &[item]);
+    }
+    let rep = |n: u64| Rep {
+        sha1: Sha1::of(&n.to_be_bytes()),
+        revision: 1,
+        item: n,
+        size: 2,
+        expanded: u64::MAX,
+    };
+    append(&mut log, &[Item::Reps((0..3).map(rep).collect())]);
+    for (first, end) in [(0, 3), (3, 10)] {
+        let mut table = TableWriter::new(&*store);
+        table.add(&rep(9)).unwrap();
+        let table = table.finish(first, end).unwrap().unwrap();
+        assert!(log.announce_table(&table, &mut |_, _| false).unwrap());
     }
     log.state().clone()
 }

@@ -16,7 +16,7 @@ use sapwood_search::{Index, Scope};
 
 use crate::common::commit_queue::{CommitQueue, Edited, MOST};
 use crate::common::current::Current;
-use crate::common::served_repositories;
+use crate::common::served_repositories::ServedRepositories;
 use crate::common::state::ServerState;
 
 /// The least time between two looks at all repositories: others than this server may commit too.
@@ -49,6 +49,7 @@ impl SearchIndexer {
             report,
             failures: BTreeMap::new(),
             unfinished: Vec::new(),
+            served: ServedRepositories::default(),
         };
         let thread = std::thread::Builder::new().name("search".to_owned()).spawn(|| work.run());
         let thread = thread.map_err(|e| SvnError::io(&e, "Can't begin to keep search indexes"))?;
@@ -74,6 +75,7 @@ struct Work {
     failures: BTreeMap<PathBuf, String>,
     /// Those whose indexes may lack older revisions.
     unfinished: Vec<PathBuf>,
+    served: ServedRepositories,
 }
 
 impl Work {
@@ -95,7 +97,7 @@ impl Work {
     fn round(&mut self) {
         let folders = self.server.get().sample().folders;
         self.unfinished.clear();
-        for repository in served_repositories::find(folders).into_keys().take(MOST) {
+        for repository in self.served.find(folders).into_keys().take(MOST) {
             self.changed(Instant::now());
             if self.commits.has_ended() {
                 return;

@@ -2,15 +2,18 @@
 //! programs know, and values as JSON.
 //!
 //! Invariants: a repository that may not be read is not there: neither its name is shown, nor that it was passed over. A page opens the
-//! repositories that are on it, and those that are hidden between them; one more shows whether there are more.
+//! repositories that are on it, and those that are hidden between them; one more shows whether there are more. Some are opened at a time, for one in
+//! a store waits for its answers; of each it is known whether the visitor may read it before anything else is asked of it.
 
+use std::convert::Infallible;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use sapwood_core::exact::signed;
+use sapwood_core::exact::{Exact as _, signed};
 use sapwood_core::{FsPath, uri};
 use sapwood_repos::Repository;
+use sapwood_store::ordered::{self, Outlet};
 use sapwood_web::repositories::{ListQuery, Listed, PAGE, RepositoryList, VALUES, last_change};
 use sapwood_web::site::Visitor;
 use sapwood_web::{Links, Prefix, View, words};
@@ -30,6 +33,9 @@ use crate::common::access::{Action, UserAccess};
 use crate::common::config::AccessConfig;
 use crate::common::lookup::describe;
 use crate::common::principal::Principal;
+
+/// How many repositories are opened at a time.
+const AT_ONCE: usize = 8;
 
 /// What the list is sent as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -121,8 +127,7 @@ pub(super) fn answer(
     let readable = Readable { shared, folder, start, location: *location, user: user.as_ref() };
     if form == ListForm::Page && location.is_some_and(|location| location.plain_pages) {
         let names = readable.names();
-        let shown = names.iter().filter(|name| readable.open(name).is_some());
-        let items: Vec<String> = shown.map(|name| format!("{name}/")).collect();
+        let items = each_of(names.iter(), &|name| readable.open(name).map(|_| format!("{name}/")));
         browse::plain(exchange, "Collection of Repositories", false, &items, "");
         return Ok(());
     }
@@ -171,9 +176,9 @@ fn list(readable: &Readable<'_>, head: &Head, form: ListForm) -> DavResult<Repos
         ListForm::Values => head.path.strip_suffix(VALUES).unwrap_or(&head.path),
     };
     let names = readable.names();
-    let (shown, are_more) = first_of(query.of(&names), PAGE, |name| readable.open(name));
     let has_pages = readable.location.is_none_or(|location| location.web);
-    let row = |(name, (repository, access)): (&String, (Repository, UserAccess<'_>))| {
+    let row = |name: &str| {
+        let (repository, access) = readable.open(name)?;
         let url = format!("{above}{}/", uri::encode(name));
         let rules = EachPath(&access);
         let view = View::new(&repository, &rules, &readable.shared.server.cancel);
@@ -182,23 +187,48 @@ fn list(readable: &Readable<'_>, head: &Head, form: ListForm) -> DavResult<Repos
         let links = Links::new(url.trim_end_matches('/'), Prefix::Reserved);
         let page = change.as_ref().filter(|_| has_pages);
         let page = page.map(|change| links.of_revision(change.revision));
-        Listed { name: name.clone(), url, change, page }
+        Some(Listed { name: name.to_owned(), url, change, page })
     };
+    let (rows, are_more) = first_of(query.of(&names), PAGE, &row);
     let name = readable.location.and_then(|location| location.name.clone());
     let title = name.unwrap_or_else(|| words::REPOSITORIES.to_owned());
-    Ok(RepositoryList { title, query, rows: shown.into_iter().map(row).collect(), are_more })
+    Ok(RepositoryList { title, query, rows, are_more })
 }
 
-/// The first `most` names for which `open` finds something, with that; and whether there is one more.
-fn first_of<'a, T>(
-    names: impl Iterator<Item = &'a String>,
+/// What `open` finds of the first `most` names for which it finds something; and whether there is one more.
+fn first_of<'a, T: Send>(
+    mut names: impl Iterator<Item = &'a String>,
     most: usize,
-    open: impl Fn(&str) -> Option<T>,
-) -> (Vec<(&'a String, T)>, bool) {
-    let mut found = names.filter_map(|name| Some((name, open(name)?)));
-    let shown = found.by_ref().take(most).collect();
-    let are_more = found.next().is_some();
-    (shown, are_more)
+    open: Open<'_, T>,
+) -> (Vec<T>, bool) {
+    let wanted = most.plus(1);
+    let mut found = Vec::new();
+    while found.len() < wanted {
+        // No more than are wanted: some of them may be hidden.
+        let some: Vec<&String> = names.by_ref().take(wanted.minus(found.len())).collect();
+        if some.is_empty() {
+            break;
+        }
+        found.extend(each_of(some.into_iter(), open));
+    }
+    let are_more = found.len() > most;
+    found.truncate(most);
+    (found, are_more)
+}
+
+/// What is made of the repository of a name, if the visitor may read it.
+type Open<'a, T> = &'a (dyn Fn(&str) -> Option<T> + Sync);
+
+/// What `open` finds of each name, in their order: some are opened at a time.
+fn each_of<'a, T: Send>(names: impl Iterator<Item = &'a String>, open: Open<'_, T>) -> Vec<T> {
+    let mut found = Vec::new();
+    let work = |name: &String, to: &Outlet<'_, Option<T>>| to.send(open(name));
+    let mut take = |one: Option<T>| {
+        found.extend(one);
+        Ok::<(), Infallible>(())
+    };
+    let Ok(()) = ordered::run(names, AT_ONCE, &work, &mut take);
+    found
 }
 
 /// How the page shows who looks at it.
@@ -223,7 +253,8 @@ fn now() -> i64 {
 
 #[cfg(test)]
 mod tests {
-    use std::cell::Cell;
+    use std::sync::Barrier;
+    use std::sync::atomic::{AtomicUsize, Ordering};
 
     use super::*;
 
@@ -232,23 +263,33 @@ mod tests {
     fn a_page_costs_what_it_shows() {
         let count = |all: usize| {
             let names: Vec<String> = (0..all).map(|n| format!("r{n:05}")).collect();
-            let opened = Cell::new(0);
+            let opened = AtomicUsize::new(0);
             let open = |name: &str| {
-                opened.set(opened.get() + 1);
-                (name != "r00007").then_some(())
+                opened.fetch_add(1, Ordering::SeqCst);
+                (name != "r00007").then(|| name.to_owned())
             };
-            let (shown, are_more) = first_of(names.iter(), PAGE, open);
-            assert!(
-                are_more && shown.len() == PAGE && shown.iter().all(|(name, ())| *name != "r00007")
-            );
-            opened.get()
+            let (shown, are_more) = first_of(names.iter(), PAGE, &open);
+            assert!(are_more && shown.len() == PAGE && shown.is_sorted());
+            assert!(shown.iter().all(|name| name != "r00007"));
+            opened.into_inner()
         };
         assert_eq!((count(2_500), count(10_000)), (102, 102));
         let few = ["a".to_owned(), "b".to_owned()];
-        let (shown, are_more) = first_of(few.iter(), 2, |_| Some(()));
+        let (shown, are_more) = first_of(few.iter(), 2, &|_| Some(()));
         assert!(shown.len() == 2 && !are_more);
         // That there is a hidden one behind them is not said.
-        let (shown, are_more) = first_of(few.iter(), 1, |name| (name == "a").then_some(()));
+        let (shown, are_more) = first_of(few.iter(), 1, &|name| (name == "a").then_some(()));
         assert!(shown.len() == 1 && !are_more);
+    }
+    /// Each waits until all are begun: one after the other they would not end.
+    #[test]
+    fn repositories_are_opened_beside_each_other() {
+        let names: Vec<String> = (0..AT_ONCE).map(|n| n.to_string()).collect();
+        let begun = Barrier::new(AT_ONCE);
+        let open = |name: &str| {
+            begun.wait();
+            Some(name.to_owned())
+        };
+        assert_eq!(each_of(names.iter(), &open), names);
     }
 }

@@ -199,10 +199,10 @@ impl LogRevisions {
     /// # Errors
     /// [`Error::Overtaken`] when another server has it; an error that says so when the store does not say who has it.
     pub(super) fn claim(&self, slot: u64, items: &[Item<'_>]) -> Result<()> {
-        let segments = self.written_segments();
-        match segments.is_empty() {
+        let written = self.written_items();
+        match written.is_empty() {
             true => self.claim_only(slot, items, self.patience)?,
-            false => self.claim_only(slot, &[items, &segments].concat(), self.patience)?,
+            false => self.claim_only(slot, &[items, &written].concat(), self.patience)?,
         }
         self.look_after();
         Ok(())

@@ -1,6 +1,6 @@
 //! Revisions in a store of objects: a repository's log says where each is, and a commit is a claim on its next entry.
 //!
-//! The folder of such a repository has what belongs to one machine (transactions, `rep-cache.db`, lock files), and copies of
+//! The folder of such a repository has what belongs to one machine (transactions, lock files), and copies of
 //! the repository's other files, which follow the log ([`mirror`]). Its `fs-type` says where the store is ([`marker`]). It may
 //! be made anew from the store at any time.
 //!
@@ -9,7 +9,7 @@
 //! - writing: [`claims`] gathers what a commit brings, and claims an entry for it;
 //! - starting: the state that was [`saved`] last, else a checkpoint of the store, then the entries that follow;
 //! - looking after: [`upkeep`] puts small objects together, in a thread that nothing waits for;
-//! - [`reps`]: what other servers have brought and revisions made here may share;
+//! - [`reps`]: texts that revisions have, so that those made here may share them;
 //! - [`push`]: what people changed in the folder goes to the store;
 //! - [`overlay`]: changes of files beside revisions (locks on paths), which become an entry, too.
 //!
@@ -43,7 +43,6 @@ use sapwood_core::{Exact as _, Revnum};
 use sapwood_fsfs_format::Layout;
 use sapwood_fsfs_format::current::Current;
 use sapwood_objects::Store;
-use sapwood_repo_log::entry::Item;
 use sapwood_repo_log::{RepositoryLog, State};
 use sapwood_store::{Stamp, StoredFile, WriteStorage};
 
@@ -52,7 +51,7 @@ use self::marker::Marker;
 use self::mirror::Mirror;
 pub(crate) use self::overlay::FileChanges;
 use self::packed_props::Containers;
-use self::reps::Reps;
+use self::reps::Tables;
 use self::tail::Tail;
 use self::upkeep::Upkeep;
 use super::{
@@ -78,7 +77,7 @@ pub(crate) struct LogRevisions {
     pending: Mutex<Pending>,
     containers: Containers,
     mirror: Mirror,
-    reps: Reps,
+    tables: Tables,
     upkeep: Arc<Upkeep>,
     /// For how long a store is asked again that does not answer a claim.
     patience: Duration,
@@ -133,7 +132,7 @@ impl LogRevisions {
             holder: Mutex::default(),
             pending: Mutex::default(),
             containers: Containers::default(),
-            reps: Reps::default(),
+            tables: Tables::default(),
             patience: claims::PATIENCE,
             alone: AtomicBool::new(false),
             claimed: AtomicU64::new(0),
@@ -152,7 +151,7 @@ impl LogRevisions {
 
     /// About how many bytes of memory the state takes.
     pub(crate) fn state_bytes(&self) -> u64 {
-        self.with_state(State::memory)
+        self.with_state(State::memory).plus(self.tables.memory())
     }
 
     /// Begins a commit.
@@ -204,10 +203,9 @@ impl LogRevisions {
     /// Applies entries that were read from `first` on, but for those that this process has added meanwhile.
     fn apply(&self, first: u64, page: &[Vec<u8>], holds: bool) -> Result<()> {
         let _wait = (!holds).then(|| self.in_flight.lock());
-        let mut note = |_: u64, item: &Item<'_>| self.reps.note(item);
         let mut log = self.log.write();
         let before = log.entries();
-        log.fold_page(first, page, &mut note)?;
+        log.fold_page(first, page, &mut |_, _| {})?;
         if log.entries() > before {
             self.alone.store(false, Ordering::Release);
         }

@@ -2,6 +2,7 @@
 
 mod costs;
 mod crashes;
+mod tables;
 mod upkeep;
 
 use std::collections::BTreeMap;

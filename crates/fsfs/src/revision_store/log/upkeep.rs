@@ -1,6 +1,7 @@
-//! What makes later reading cheap: small entries are put together, and checkpoints written, when they are due after a commit, in a thread.
+//! What makes later reading cheap: small entries are put together, representations put into tables, and checkpoints written, when they are due
+//! after a commit, in a thread.
 //!
-//! Segments that are written wait for the next entry of this server, which names them beside what it brings: they cost no entry of their own.
+//! Segments and tables that are written wait for the next entry of this server, which names them beside what it brings: they cost no entry of their own.
 //! Only when the store is closed, or the program ends ([`finish`]), and none came, one is claimed for them.
 //!
 //! Invariants: no commit waits for it, and nothing fails with it; a failure is passed on ([`trouble`]), and the work is due again some
@@ -15,7 +16,7 @@ use parking_lot::{Mutex, RwLock};
 use sapwood_core::SvnError;
 use sapwood_objects::{Store, trouble};
 use sapwood_repo_log::entry::Item;
-use sapwood_repo_log::{RepositoryLog, WrittenSegments};
+use sapwood_repo_log::{RepositoryLog, State, WrittenSegments, WrittenTable};
 use sapwood_store::WriteStorage;
 
 use super::{LogRevisions, claims, saved};
@@ -46,8 +47,31 @@ pub(super) struct Upkeep {
     db: PathBuf,
     /// The end of the thread, when there is one.
     ends: Mutex<Option<Ends>>,
-    /// Segments that no entry names yet.
-    written: Mutex<Option<WrittenSegments>>,
+    written: Mutex<Written>,
+}
+
+/// What no entry names yet.
+#[derive(Debug, Default)]
+struct Written {
+    segments: Option<WrittenSegments>,
+    table: Option<WrittenTable>,
+}
+
+impl Written {
+    fn is_empty(&self) -> bool {
+        self.segments.is_none() && self.table.is_none()
+    }
+
+    /// Forgets what another server was quicker with: a sweep removes it one day.
+    fn forget_unfit(&mut self, state: &State) {
+        self.segments.take_if(|segments| !segments.fits(state));
+        self.table.take_if(|table| !table.fits(state));
+    }
+
+    fn items(&self) -> Vec<Item<'static>> {
+        let segments = self.segments.iter().flat_map(|segments| segments.items().to_vec());
+        segments.chain(self.table.as_ref().map(WrittenTable::item)).collect()
+    }
 }
 
 /// Waits for what is put together in stores of this program, before it ends: at most some seconds for each.
@@ -74,19 +98,32 @@ impl Upkeep {
     }
 
     fn run(&self) {
-        let done = self.put_together().and_then(|()| self.write_checkpoint());
+        self.written.lock().forget_unfit(self.log.read().state());
+        let done = self
+            .put_together()
+            .and_then(|()| self.write_table())
+            .and_then(|()| self.write_checkpoint());
         self.report(done);
     }
 
     fn put_together(&self) -> Result<()> {
-        let waits =
-            self.written.lock().as_ref().is_some_and(|some| some.fits(self.log.read().state()));
+        let waits = self.written.lock().segments.is_some();
         let due = if waits { None } else { self.log.write().take_segments() };
         if let Some(segments) = due {
             let written = segments.write()?;
             if written.count() > 0 {
-                *self.written.lock() = Some(written);
+                self.written.lock().segments = Some(written);
             }
+        }
+        Ok(())
+    }
+
+    fn write_table(&self) -> Result<()> {
+        let waits = self.written.lock().table.is_some();
+        let due = if waits { None } else { self.log.write().take_table() };
+        if let Some(table) = due {
+            let written = table.write()?;
+            self.written.lock().table = written;
         }
         Ok(())
     }
@@ -111,15 +148,11 @@ impl Upkeep {
         }
     }
 
-    /// The items that name what the thread has written, for the next entry. Segments of entries that another server was quicker with
-    /// are forgotten: a sweep removes them one day.
+    /// The items that name what the thread has written, for the next entry.
     fn written(&self) -> Vec<Item<'static>> {
         let mut written = self.written.lock();
-        let log = self.log.read();
-        if written.as_ref().is_some_and(|segments| !segments.fits(log.state())) {
-            *written = None;
-        }
-        written.as_ref().map_or(Vec::new(), |segments| segments.items().to_vec())
+        written.forget_unfit(self.log.read().state());
+        written.items()
     }
 
     /// Waits until the thread has ended, and names what it has written, when no entry came that does.
@@ -132,7 +165,7 @@ impl Upkeep {
     fn finish_behind(self: &Arc<Self>) {
         let mut ends = self.ends.lock();
         let before = ends.take();
-        if before.is_none() && self.written.lock().is_none() {
+        if before.is_none() && self.written.lock().is_empty() {
             return;
         }
         let upkeep = Arc::clone(self);
@@ -146,13 +179,13 @@ impl Upkeep {
 
     /// Claims an entry that names what the thread has written, if it has.
     fn name_written(&self) {
-        let segments = self.written();
-        if segments.is_empty() {
+        let items = self.written();
+        if items.is_empty() {
             return;
         }
         let slot = self.log.read().entries();
-        match claims::claim(&self.log, &*self.store, (slot, &segments), Duration::ZERO) {
-            // Another server has added something: the segments are swept one day.
+        match claims::claim(&self.log, &*self.store, (slot, &items), Duration::ZERO) {
+            // Another server has added something: what was written is swept one day.
             Err(Error::Overtaken) => {}
             done => self.report(done),
         }
@@ -201,7 +234,7 @@ impl Upkeep {
 
 impl LogRevisions {
     /// The items that name what the thread has written, for the next entry.
-    pub(super) fn written_segments(&self) -> Vec<Item<'static>> {
+    pub(super) fn written_items(&self) -> Vec<Item<'static>> {
         self.upkeep.written()
     }
 

@@ -16,7 +16,7 @@ use sapwood_core::exact::signed;
 use sapwood_core::{Revnum, SvnResult, len64};
 use sapwood_notify::Waiting;
 
-use crate::common::served_repositories::{file_name, find};
+use crate::common::served_repositories::{ServedRepositories, file_name};
 use crate::common::state::ServerState;
 
 /// Most repositories that are named.
@@ -49,12 +49,13 @@ pub(crate) struct Repositories {
 #[derive(Debug, Default)]
 pub(crate) struct RepositoryReader {
     dates: Mutex<BTreeMap<PathBuf, (Revnum, Option<Timestamp>)>>,
+    served: ServedRepositories,
 }
 
 impl RepositoryReader {
     /// Reads them anew.
     pub(crate) fn read(&self, server: &ServerState) -> Repositories {
-        let all = find(server.sample().folders);
+        let all = self.served.find(server.sample().folders);
         let backups = server.settings.backups.as_deref();
         let read = |(path, name): (&PathBuf, &String)| Youngest {
             name: name.clone(),

@@ -87,11 +87,11 @@ pub(super) fn read<'a, R: Read>(
         &session.shared.server.cancel,
     )?;
     let mut summary = Summary::default();
-    let youngest = session.youngest()?;
+    let mut known = plan.revision;
     let mut next = first;
     loop {
         if let Some(item) = next.take() {
-            take(item, &mut reporter, &mut summary, youngest)?;
+            take(session, item, (&mut reporter, &mut summary), &mut known)?;
         }
         match document.next_child()? {
             Some(child) => next = reading.child(&child)?,
@@ -125,7 +125,6 @@ pub(super) fn answer(
 
 /// Resolves the paths and the revision of a request.
 fn plan(session: &Session<'_>, mut wanted: UpdateRequest) -> DavResult<Plan> {
-    let youngest = session.youngest()?;
     if session.shared.settings.bulk_updates == BulkUpdates::Off {
         wanted.include_props &= !wanted.send_all;
         wanted.send_all = false;
@@ -140,30 +139,32 @@ fn plan(session: &Session<'_>, mut wanted: UpdateRequest) -> DavResult<Plan> {
     };
     let revision = match wanted.revision {
         Some(revision) => {
-            check_revision(revision, youngest, "target revision")?;
+            check_revision(session, revision, "target revision")?;
             revision
         }
-        None => youngest,
+        None => session.youngest()?,
     };
     let source = place(&wanted.source)?;
     let destination = wanted.destination.as_deref().map(place).transpose()?;
     Ok(Plan { wanted, revision, source, destination })
 }
 
-fn check_revision(revision: Revnum, youngest: Revnum, what: &str) -> DavResult {
-    if revision <= youngest {
-        return Ok(());
+/// Whether a revision is there. A store is not asked for the youngest one where this one is known: the client has asked a moment before.
+fn check_revision(session: &Session<'_>, revision: Revnum, what: &str) -> DavResult {
+    let Err(error) = session.repository.fs().revision_root(revision) else { return Ok(()) };
+    if revision <= session.youngest()? {
+        return Err(SvnError::from(error).into());
     }
     let message = format!("No such {what} '{revision}' found in the repository.");
     Err(SvnError::new(ErrorCode::FS_NO_SUCH_REVISION, message).into())
 }
 
-/// Passes one entry of the client's report to the reporter.
+/// Passes one entry of the client's report to the reporter. Revisions up to `known` are there.
 fn take(
+    session: &Session<'_>,
     item: Item,
-    reporter: &mut Reporter<'_>,
-    summary: &mut Summary,
-    youngest: Revnum,
+    (reporter, summary): (&mut Reporter<'_>, &mut Summary),
+    known: &mut Revnum,
 ) -> DavResult {
     let Item::Entry { path, link, revision, depth, start_empty, lock_token } = item else {
         let Item::Missing(path) = item else { return Ok(()) };
@@ -171,7 +172,10 @@ fn take(
     };
     summary.entries.tally(1);
     summary.any_empty |= start_empty;
-    check_revision(revision, youngest, "reported revision")?;
+    if revision > *known {
+        check_revision(session, revision, "reported revision")?;
+        *known = revision;
+    }
     if path.is_empty() {
         summary.from = Some(revision);
     }
