@@ -1,6 +1,5 @@
 //! Repairs what an interrupted operation left behind: locks, the queue, temporary files. Also frees
 //! disk space.
-
 use std::fs;
 
 use sapwood_core::CancelToken;
@@ -8,11 +7,10 @@ use sapwood_core::paths::{RelPath, RelPathBuf};
 
 use crate::db::{Db, Kind, Presence, depth_of, parent_of};
 use crate::error::{Error, Result};
-use crate::files;
-use crate::layout;
-use crate::locks::Lock;
-use crate::root::WorkingCopy;
-use crate::view::stat_file;
+use crate::locks::{Lock, steal_lock};
+use crate::root::{Disk, WorkingCopy};
+use crate::view::{may_record_after_wait, stat_file};
+use crate::{files, layout};
 
 /// What a cleanup does beside running the queue.
 #[derive(Clone, Copy, Debug, Default)]
@@ -25,88 +23,83 @@ pub struct Cleanup {
     pub vacuum_pristines: bool,
 }
 
-impl WorkingCopy {
-    /// Cleans a directory of the working copy up. What a killed program had locked above it is
-    /// cleaned up with it.
-    ///
-    /// # Errors
-    /// E155004 when another program has a lock that is not to be broken; E155009 when an item of the
-    /// queue cannot be done; SQLite's.
-    pub fn cleanup(&self, relpath: &RelPath, how: &Cleanup, cancel: &CancelToken) -> Result<()> {
-        let start = match lock_root(self.db(), relpath)? {
-            Some(above) => above,
-            None => relpath.to_owned(),
-        };
-        let lock = self.obtain_for_cleanup(&start, how.break_locks)?;
-        self.run_queue(cancel)?;
-        if start.is_empty() {
-            self.empty_tmp()?;
-            if how.vacuum_pristines {
-                self.vacuum_pristines()?;
+/// As [`WorkingCopy::cleanup`].
+pub(crate) fn cleanup(
+    wc: &WorkingCopy,
+    relpath: &RelPath,
+    how: &Cleanup,
+    cancel: &CancelToken,
+) -> Result<()> {
+    let start = match lock_root(wc.db(), relpath)? {
+        Some(above) => above,
+        None => relpath.to_owned(),
+    };
+    let lock = obtain_for_cleanup(wc, &start, how.break_locks)?;
+    wc.run_queue(cancel)?;
+    if start.is_empty() {
+        empty_tmp(wc.disk())?;
+        if how.vacuum_pristines {
+            wc.vacuum_pristines()?;
+        }
+    }
+    mend_recorded_times(wc, &start, cancel)?;
+    if how.clear_dav_cache {
+        wc.db().clear_dav_cache(relpath)?;
+    }
+    lock.release()
+}
+
+fn obtain_for_cleanup(wc: &WorkingCopy, relpath: &RelPath, steal: bool) -> Result<Lock> {
+    if steal { steal_lock(wc, relpath, -1) } else { wc.lock(relpath, -1) }
+}
+
+fn empty_tmp(disk: &Disk) -> Result<()> {
+    let dir = layout::tmp(disk.root());
+    if dir.is_dir() {
+        for entry in fs::read_dir(&dir).map_err(|e| Error::io(e, "Can't read directory", &dir))? {
+            let path = entry.map_err(|e| Error::io(e, "Can't read directory", &dir))?.path();
+            if path.symlink_metadata().is_ok_and(|m| m.is_dir()) {
+                files::remove_tree(&path)?;
+            } else {
+                crate::pristine::remove_file(&path)?;
             }
         }
-        self.mend_recorded_times(&start, cancel)?;
-        if how.clear_dav_cache {
-            self.db().clear_dav_cache(relpath)?;
+    }
+    files::ensure_directory(&dir)
+}
+
+/// Files that look changed by their times and are not get their times recorded anew.
+fn mend_recorded_times(wc: &WorkingCopy, relpath: &RelPath, cancel: &CancelToken) -> Result<()> {
+    let mut suspects = Vec::new();
+    let mut last = RelPathBuf::default();
+    wc.db().each_in_subtree(relpath, |row| {
+        if cancel.is_cancelled() {
+            return Err(Error::Cancelled);
         }
-        lock.release()
-    }
-
-    fn obtain_for_cleanup(&self, relpath: &RelPath, steal: bool) -> Result<Lock> {
-        if steal { self.steal_lock(relpath, -1) } else { self.lock(relpath, -1) }
-    }
-
-    fn empty_tmp(&self) -> Result<()> {
-        let dir = layout::tmp(self.root());
-        if dir.is_dir() {
-            for entry in
-                fs::read_dir(&dir).map_err(|e| Error::io(e, "Can't read directory", &dir))?
-            {
-                let path = entry.map_err(|e| Error::io(e, "Can't read directory", &dir))?.path();
-                if path.symlink_metadata().is_ok_and(|m| m.is_dir()) {
-                    files::remove_tree(&path)?;
-                } else {
-                    crate::pristine::remove_file(&path)?;
-                }
-            }
+        if row.relpath == last && !last.is_empty() {
+            return Ok(());
         }
-        files::ensure_directory(&dir)
-    }
-
-    /// Files that look changed by their times and are not get their times recorded anew.
-    fn mend_recorded_times(&self, relpath: &RelPath, cancel: &CancelToken) -> Result<()> {
-        let mut suspects = Vec::new();
-        let mut last = RelPathBuf::default();
-        self.db().each_in_subtree(relpath, |row| {
-            if cancel.is_cancelled() {
-                return Err(Error::Cancelled);
-            }
-            if row.relpath == last && !last.is_empty() {
-                return Ok(());
-            }
-            last.clone_from(&row.relpath);
-            if row.kind != Kind::File || row.presence != Presence::Normal || row.checksum.is_none()
-            {
-                return Ok(());
-            }
-            if let Some(stat) = stat_file(&self.abspath(&row.relpath))?
-                && stat.file
-                && (row.translated_size != Some(stat.size) || row.last_mod_time != Some(stat.mtime))
-            {
-                suspects.push((row.relpath, stat));
-            }
-            Ok(())
-        })?;
-        for (file, stat) in suspects {
-            if self.may_record_after_wait(&stat)
-                && let Some(view) = self.view(&file)?
-            {
-                // Records the times when the text turns out to be equal.
-                self.file_modified(&view)?;
-            }
+        last.clone_from(&row.relpath);
+        if row.kind != Kind::File || row.presence != Presence::Normal || row.checksum.is_none() {
+            return Ok(());
+        }
+        if let Some(stat) = stat_file(&wc.abspath(&row.relpath))?
+            && stat.file
+            && (row.translated_size != Some(stat.size) || row.last_mod_time != Some(stat.mtime))
+        {
+            suspects.push((row.relpath, stat));
         }
         Ok(())
+    })?;
+    for (file, stat) in suspects {
+        if may_record_after_wait(wc, &stat)
+            && let Some(view) = wc.view(&file)?
+        {
+            // Records the times when the text turns out to be equal.
+            wc.file_modified(&view)?;
+        }
     }
+    Ok(())
 }
 
 /// The nearest directory at or above a path whose lock covers it.

@@ -3,7 +3,6 @@
 //! The changes of up to [`MOST`] nodes are committed together; then what they queued is run, and after that they are
 //! reported. Invariant: nothing is reported before it is committed. What a kill leaves is what it leaves of one node
 //! after the other: the first of them changed, the others not, and what waits in the queue for `cleanup`.
-
 use std::cell::{Cell, RefCell};
 use std::time::{Duration, Instant};
 
@@ -12,7 +11,7 @@ use sapwood_core::notify::{KeptNotify, Notify};
 use sapwood_core::paths::RelPath;
 
 use crate::error::{Error, Result};
-use crate::locks::Lock;
+use crate::locks::{Lock, owns_lock};
 use crate::root::WorkingCopy;
 
 /// How many changes are committed together.
@@ -42,34 +41,29 @@ impl std::fmt::Debug for Gathered<'_> {
     }
 }
 
-impl WorkingCopy {
-    /// Runs `work`, whose changes are made together, a thousand at a time. What was done before an error stays.
-    ///
-    /// # Errors
-    /// Those of `work`, of commits and of the queue.
-    pub fn gather<T, E: From<Error>>(
-        &self,
-        cancel: &CancelToken,
-        notify: &Notifier<'_>,
-        work: impl FnOnce(&Gathered<'_>) -> std::result::Result<T, E>,
-    ) -> std::result::Result<T, E> {
-        self.db().released(|| {
-            let gathered = Gathered {
-                wc: self,
-                cancel,
-                notify,
-                kept: RefCell::default(),
-                locks: RefCell::default(),
-                since: Cell::new(Instant::now()),
-                nested: !self.db().begin_gathering(),
-            };
-            let result = work(&gathered);
-            let ended = gathered.end();
-            let value = result?;
-            ended?;
-            Ok(value)
-        })
-    }
+/// As [`WorkingCopy::gather`].
+pub(crate) fn gather<T, E: From<Error>>(
+    wc: &WorkingCopy,
+    cancel: &CancelToken,
+    notify: &Notifier<'_>,
+    work: impl FnOnce(&Gathered<'_>) -> std::result::Result<T, E>,
+) -> std::result::Result<T, E> {
+    wc.db().released(|| {
+        let gathered = Gathered {
+            wc,
+            cancel,
+            notify,
+            kept: RefCell::default(),
+            locks: RefCell::default(),
+            since: Cell::new(Instant::now()),
+            nested: !wc.db().begin_gathering(),
+        };
+        let result = work(&gathered);
+        let ended = gathered.end();
+        let value = result?;
+        ended?;
+        Ok(value)
+    })
 }
 
 impl Gathered<'_> {
@@ -93,7 +87,7 @@ impl Gathered<'_> {
     /// # Errors
     /// As [`WorkingCopy::lock`].
     pub fn lock(&self, relpath: &RelPath) -> Result<()> {
-        if !self.wc.owns_lock(relpath) {
+        if !owns_lock(self.wc, relpath) {
             let lock = self.wc.lock(relpath, -1)?;
             self.locks.borrow_mut().push(lock);
         }

@@ -32,6 +32,7 @@ pub mod local_mods;
 pub mod locks;
 pub mod merge;
 pub mod node;
+mod operations;
 pub mod platform;
 pub mod pristine;
 pub mod props;

@@ -1,71 +1,64 @@
 //! Whether anything at and below a path differs from BASE.
+use sapwood_core::paths::{RelPath, RelPathBuf};
 
 use crate::conflict::Conflict;
 use crate::db::{ActualRow, Kind, NodeRow, Presence};
 use crate::error::Result;
-use crate::root::WorkingCopy;
+use crate::root::{Disk, WorkingCopy};
 use crate::view::stat_file;
-use sapwood_core::paths::{RelPath, RelPathBuf};
 
-impl WorkingCopy {
-    /// Whether there are local changes at or below a path; missing files are such, what is not
-    /// versioned is not.
-    ///
-    /// # Errors
-    /// That files cannot be read; SQLite's.
-    pub fn has_local_changes(&self, relpath: &RelPath) -> Result<bool> {
-        let mut found = false;
-        let mut names: Vec<RelPathBuf> = Vec::new();
-        let mut files: Vec<NodeRow> = Vec::new();
-        self.db().each_in_subtree(relpath, |row| {
-            if names.last().is_some_and(|last| *last == row.relpath) {
-                return Ok(());
+/// As [`WorkingCopy::has_local_changes`].
+pub(crate) fn has_local_changes(wc: &WorkingCopy, relpath: &RelPath) -> Result<bool> {
+    let mut found = false;
+    let mut names: Vec<RelPathBuf> = Vec::new();
+    let mut files: Vec<NodeRow> = Vec::new();
+    wc.db().each_in_subtree(relpath, |row| {
+        if names.last().is_some_and(|last| *last == row.relpath) {
+            return Ok(());
+        }
+        names.push(row.relpath.clone());
+        match (row.op_depth, row.presence) {
+            (0, Presence::Normal | Presence::Incomplete) if row.kind == Kind::Dir => {
+                let missing =
+                    !wc.abspath(&row.relpath).symlink_metadata().is_ok_and(|m| m.is_dir());
+                found |= missing && row.presence == Presence::Normal;
             }
-            names.push(row.relpath.clone());
-            match (row.op_depth, row.presence) {
-                (0, Presence::Normal | Presence::Incomplete) if row.kind == Kind::Dir => {
-                    let missing =
-                        !self.abspath(&row.relpath).symlink_metadata().is_ok_and(|m| m.is_dir());
-                    found |= missing && row.presence == Presence::Normal;
-                }
-                (0, Presence::Normal) if !row.file_external => files.push(row),
-                (0, _) => {}
-                (_, Presence::Excluded | Presence::ServerExcluded) => {}
-                _ => found = true,
-            }
-            Ok(())
-        })?;
-        let changed = |actual: ActualRow| actual.properties.is_some();
-        if found || self.db().actual_subtree(relpath)?.into_iter().any(changed) {
+            (0, Presence::Normal) if !row.file_external => files.push(row),
+            (0, _) => {}
+            (_, Presence::Excluded | Presence::ServerExcluded) => {}
+            _ => found = true,
+        }
+        Ok(())
+    })?;
+    let changed = |actual: ActualRow| actual.properties.is_some();
+    if found || wc.db().actual_subtree(relpath)?.into_iter().any(changed) {
+        return Ok(true);
+    }
+    for row in files {
+        let Some(stat) = stat_file(&wc.abspath(&row.relpath))? else { return Ok(true) };
+        // As it was recorded: nothing more need be asked.
+        if stat.file && row.checksum.is_some() && stat.is_recorded_in(&row) {
+            continue;
+        }
+        if let Some(view) = wc.view(&row.relpath)?
+            && wc.file_modified(&view)?
+        {
             return Ok(true);
         }
-        for row in files {
-            let Some(stat) = stat_file(&self.abspath(&row.relpath))? else { return Ok(true) };
-            // As it was recorded: nothing more need be asked.
-            if stat.file && row.checksum.is_some() && stat.is_recorded_in(&row) {
-                continue;
-            }
-            if let Some(view) = self.view(&row.relpath)?
-                && self.file_modified(&view)?
-            {
-                return Ok(true);
-            }
-        }
-        Ok(false)
     }
+    Ok(false)
+}
 
-    /// Whether a recorded conflict is one still: a user who removes the files that it left has
-    /// resolved it. Tree conflicts are not asked about here.
-    #[must_use]
-    pub fn is_still_conflicted(&self, conflict: &Conflict) -> bool {
-        let there = |path: &RelPathBuf| crate::files::is_leftover(&self.abspath(path));
-        let text = conflict.text.as_ref().is_some_and(|text| {
-            let mut files = [&text.mine, &text.theirs, &text.old].into_iter().flatten().peekable();
-            files.peek().is_none() || files.any(there)
-        });
-        let prop = conflict.prop.as_ref().is_some_and(|p| p.marker.as_ref().is_none_or(there));
-        text || prop
-    }
+/// As [`WorkingCopy::is_still_conflicted`].
+#[must_use]
+pub(crate) fn is_still_conflicted(disk: &Disk, conflict: &Conflict) -> bool {
+    let there = |path: &RelPathBuf| crate::files::is_leftover(&disk.abspath(path));
+    let text = conflict.text.as_ref().is_some_and(|text| {
+        let mut files = [&text.mine, &text.theirs, &text.old].into_iter().flatten().peekable();
+        files.peek().is_none() || files.any(there)
+    });
+    let prop = conflict.prop.as_ref().is_some_and(|p| p.marker.as_ref().is_none_or(there));
+    text || prop
 }
 
 /// The properties that matter for how a working file looks.

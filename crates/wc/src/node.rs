@@ -1,13 +1,12 @@
 //! What else is asked of a node with its layers: its place in operations, where it was copied, moved
 //! from or moved to; and the nodes of a directory.
-
 use sapwood_core::exact::Exact;
 use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::{NodeKind, Revnum};
 
-use crate::db::{Kind, NodeRow, Presence, depth_of, parent_of};
+use crate::db::{Db, Kind, NodeRow, Presence, depth_of, parent_of};
 use crate::error::{Error, Result};
-use crate::root::WorkingCopy;
+use crate::root::Disk;
 use crate::view::{Status, View};
 
 /// Where an addition comes from.
@@ -89,22 +88,19 @@ pub fn prefix(relpath: &RelPath, count: i64) -> &RelPath {
     end.and_then(|end| relpath.get(..end)).map_or(relpath, RelPath::trusted)
 }
 
-impl WorkingCopy {
-    /// A node that must be known.
-    ///
-    /// # Errors
-    /// E155010 when it is not; those of the database.
-    pub fn require_view(&self, relpath: &RelPath) -> Result<View> {
-        self.view(relpath)?.ok_or_else(|| Error::NodeNotFound(self.abspath(relpath)))
-    }
+/// As [`WorkingCopy::require_view`].
+pub(crate) fn require_view(db: &Db, disk: &Disk, relpath: &RelPath) -> Result<View> {
+    db.view(relpath)?.ok_or_else(|| Error::NodeNotFound(disk.abspath(relpath)))
+}
 
+impl Db {
     /// The children of a directory that wc.db knows, with all their layers, by name.
     ///
     /// # Errors
     /// Those of the database.
     pub fn children(&self, relpath: &RelPath) -> Result<Vec<View>> {
-        let rows = self.db().children_layers(relpath)?;
-        let mut actual = self.db().actual_children(relpath)?.into_iter().peekable();
+        let rows = self.children_layers(relpath)?;
+        let mut actual = self.actual_children(relpath)?.into_iter().peekable();
         let mut nodes: Vec<View> = Vec::new();
         let mut layers: Vec<NodeRow> = Vec::new();
         let mut finish = |layers: &mut Vec<NodeRow>| {
@@ -122,19 +118,21 @@ impl WorkingCopy {
         finish(&mut layers);
         Ok(nodes)
     }
+}
 
-    /// The root of the operation that made the highest layer of a node.
-    #[must_use]
-    fn op_root_of<'p>(&self, node: &'p View) -> &'p RelPath {
-        prefix(node.relpath(), node.top().op_depth)
-    }
+/// The root of the operation that made the highest layer of a node.
+#[must_use]
+fn op_root_of(node: &View) -> &RelPath {
+    prefix(node.relpath(), node.top().op_depth)
+}
 
+impl View {
     /// Where an addition was copied or moved from; `None` for a plain addition.
     ///
     /// # Errors
     /// Those of the database.
-    pub fn origin(&self, node: &View) -> Result<Option<Origin>> {
-        if node.status() != Status::Added {
+    pub fn origin(&self, db: &Db) -> Result<Option<Origin>> {
+        if self.status() != Status::Added {
             return Ok(None);
         }
         let of = |row: &NodeRow| {
@@ -145,45 +143,49 @@ impl WorkingCopy {
                 revision,
             })
         };
-        if let Some(own) = of(node.top()) {
+        if let Some(own) = of(self.top()) {
             return Ok(Some(own));
         }
-        let root = self.op_root_of(node);
-        if root == node.relpath() {
+        let root = op_root_of(self);
+        if root == self.relpath() {
             return Ok(None);
         }
-        let top = self.db().node(root, node.top().op_depth)?;
+        let top = db.node(root, self.top().op_depth)?;
         let Some(origin) = top.as_ref().and_then(of) else { return Ok(None) };
-        let below = node.relpath().rest_below(root)?;
+        let below = self.relpath().rest_below(root)?;
         Ok(Some(Origin { repos_path: origin.repos_path.join(below), ..origin }))
     }
+}
 
+impl View {
     /// Where a node that was moved here was moved from: itself, and the root of the move.
     ///
     /// # Errors
     /// Those of the database.
-    pub fn moved_from(&self, node: &View) -> Result<Option<(RelPathBuf, RelPathBuf)>> {
-        if !node.top().moved_here {
+    pub fn moved_from(&self, db: &Db) -> Result<Option<(RelPathBuf, RelPathBuf)>> {
+        if !self.top().moved_here {
             return Ok(None);
         }
-        let root = self.op_root_of(node);
-        let Some(source) = self.db().moved_from(root)? else { return Ok(None) };
-        let below = node.relpath().rest_below(root)?;
+        let root = op_root_of(self);
+        let Some(source) = db.moved_from(root)? else { return Ok(None) };
+        let below = self.relpath().rest_below(root)?;
         Ok(Some((source.relpath.join(below), source.relpath)))
     }
+}
 
+impl View {
     /// Where a deleted node was moved to: itself, and the root of the move.
     ///
     /// # Errors
     /// Those of the database.
-    pub fn moved_to(&self, node: &View) -> Result<Option<(RelPathBuf, RelPathBuf)>> {
-        let mut at = node.relpath();
-        let depth = node.top().op_depth;
+    pub fn moved_to(&self, db: &Db) -> Result<Option<(RelPathBuf, RelPathBuf)>> {
+        let mut at = self.relpath();
+        let depth = self.top().op_depth;
         loop {
-            let layers = self.db().layers(at)?;
+            let layers = db.layers(at)?;
             let row = layers.iter().find(|row| row.op_depth <= depth && row.moved_to.is_some());
             if let Some(to) = row.and_then(|row| row.moved_to.clone()) {
-                let below = node.relpath().rest_below(at)?;
+                let below = self.relpath().rest_below(at)?;
                 return Ok(Some((to.join(below), to)));
             }
             match parent_of(at) {

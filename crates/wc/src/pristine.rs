@@ -4,7 +4,6 @@
 //! lock, gets its row and is renamed into place: another program's cleanup, which removes files
 //! without rows under the same lock, cannot come in between. Texts that nothing refers to stay
 //! until the user asks to remove them.
-
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
@@ -14,9 +13,10 @@ use sapwood_core::checksum::{Md5Hasher, Sha1Hasher};
 use sapwood_core::exact::Exact;
 use sapwood_core::{ErrorCode, Md5, Sha1, len64};
 
+use crate::db::Db;
 use crate::error::{Error, Result};
 use crate::layout;
-use crate::root::WorkingCopy;
+use crate::root::Disk;
 
 /// A text that is being written. Dropped without [`PristineWriter::finish`], it leaves nothing.
 #[derive(Debug)]
@@ -95,97 +95,86 @@ impl NewPristine {
     }
 }
 
-impl WorkingCopy {
-    /// Whether all pristine texts are kept.
-    #[must_use]
-    pub fn stores_pristines(&self) -> bool {
-        self.db().settings().store_pristine
-    }
+/// As [`WorkingCopy::stores_pristines`].
+#[must_use]
+pub(crate) fn stores_pristines(db: &Db) -> bool {
+    db.settings().store_pristine
+}
 
-    /// Opens a text if the store has it.
-    pub(crate) fn stored_pristine(&self, sha1: &Sha1, marked: bool) -> Result<Option<File>> {
-        if self.stores_pristines() {
-            return self.open_pristine(sha1).map(Some);
+/// Opens a text if the store has it.
+pub(crate) fn stored_pristine(
+    db: &Db,
+    disk: &Disk,
+    sha1: &Sha1,
+    marked: bool,
+) -> Result<Option<File>> {
+    if stores_pristines(db) {
+        return open_pristine(disk, sha1).map(Some);
+    }
+    if !marked {
+        return Ok(None);
+    }
+    let path = layout::pristine(disk.root(), sha1);
+    match File::open(&path) {
+        Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(None),
+        other => other.map(Some).map_err(|e| Error::io(e, "Can't open file", &path)),
+    }
+}
+
+/// As [`WorkingCopy::stored_pristine`], by the text's row.
+pub(crate) fn at_hand(db: &Db, disk: &Disk, sha1: &Sha1) -> Result<Option<File>> {
+    let marked = stores_pristines(db) || db.pristine(sha1)?.is_some_and(|row| row.hydrated);
+    stored_pristine(db, disk, sha1, marked)
+}
+
+/// As [`WorkingCopy::write_pristine`].
+pub(crate) fn write_pristine(disk: &Disk) -> Result<PristineWriter> {
+    let path = disk.temporary();
+    let file = OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(0o444)
+        .open(&path)
+        .map_err(|e| Error::io(e, "Can't create temporary file", &path))?;
+    let (sha1, md5) = (Sha1Hasher::new(), Md5Hasher::new());
+    Ok(PristineWriter { file, path, sha1, md5, size: 0, kept: false })
+}
+
+/// As [`WorkingCopy::install_pristine`].
+pub(crate) fn install_pristine(db: &Db, disk: &Disk, mut text: NewPristine) -> Result<()> {
+    db.write(|db| {
+        let place = layout::pristine(disk.root(), &text.sha1);
+        if !db.add_pristine(&text.sha1, &text.md5, text.size)? && place.exists() {
+            return Ok(());
         }
-        if !marked {
-            return Ok(None);
-        }
-        let path = layout::pristine(self.root(), sha1);
-        match File::open(&path) {
-            Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(None),
-            other => other.map(Some).map_err(|e| Error::io(e, "Can't open file", &path)),
-        }
-    }
+        place_file(&text.path, &place)?;
+        text.placed = true;
+        Ok(())
+    })
+}
 
-    /// As [`WorkingCopy::stored_pristine`], by the text's row.
-    pub(crate) fn at_hand(&self, sha1: &Sha1) -> Result<Option<File>> {
-        let marked =
-            self.stores_pristines() || self.db().pristine(sha1)?.is_some_and(|row| row.hydrated);
-        self.stored_pristine(sha1, marked)
-    }
+/// As [`WorkingCopy::open_pristine`].
+pub(crate) fn open_pristine(disk: &Disk, sha1: &Sha1) -> Result<File> {
+    pristine_file(disk, sha1).open()
+}
 
-    /// Begins a text.
-    ///
-    /// # Errors
-    /// That the file cannot be made.
-    pub fn write_pristine(&self) -> Result<PristineWriter> {
-        let path = self.temporary();
-        let file = OpenOptions::new()
-            .write(true)
-            .create_new(true)
-            .mode(0o444)
-            .open(&path)
-            .map_err(|e| Error::io(e, "Can't create temporary file", &path))?;
-        let (sha1, md5) = (Sha1Hasher::new(), Md5Hasher::new());
-        Ok(PristineWriter { file, path, sha1, md5, size: 0, kept: false })
-    }
+/// As [`WorkingCopy::pristine_file`].
+#[must_use]
+pub(crate) fn pristine_file(disk: &Disk, sha1: &Sha1) -> PristineFile {
+    PristineFile { path: layout::pristine(disk.root(), sha1), sha1: *sha1 }
+}
 
-    /// Gives a text its row and its place. Must run within [`Db::write`](crate::Db::write), which
-    /// it opens when none is.
-    ///
-    /// # Errors
-    /// That the file cannot be renamed; SQLite's.
-    pub fn install_pristine(&self, mut text: NewPristine) -> Result<()> {
-        self.db().write(|db| {
-            let place = layout::pristine(self.root(), &text.sha1);
-            if !db.add_pristine(&text.sha1, &text.md5, text.size)? && place.exists() {
-                return Ok(());
+/// As [`WorkingCopy::vacuum_pristines`].
+pub(crate) fn vacuum_pristines(db: &Db, disk: &Disk) -> Result<()> {
+    db.write(|db| {
+        for sha1 in db.unreferenced_pristines()? {
+            if db.remove_pristine_row(&sha1)? {
+                let path = layout::pristine(disk.root(), &sha1);
+                remove_file(&path)?;
             }
-            place_file(&text.path, &place)?;
-            text.placed = true;
-            Ok(())
-        })
-    }
-
-    /// Opens a text.
-    ///
-    /// # Errors
-    /// E155010 when the store does not have it.
-    pub fn open_pristine(&self, sha1: &Sha1) -> Result<File> {
-        self.pristine_file(sha1).open()
-    }
-
-    /// A text that is opened later, perhaps by another thread.
-    #[must_use]
-    pub fn pristine_file(&self, sha1: &Sha1) -> PristineFile {
-        PristineFile { path: layout::pristine(self.root(), sha1), sha1: *sha1 }
-    }
-
-    /// Removes the texts that nothing refers to.
-    ///
-    /// # Errors
-    /// SQLite's; that a file cannot be removed.
-    pub fn vacuum_pristines(&self) -> Result<()> {
-        self.db().write(|db| {
-            for sha1 in db.unreferenced_pristines()? {
-                if db.remove_pristine_row(&sha1)? {
-                    let path = layout::pristine(self.root(), &sha1);
-                    remove_file(&path)?;
-                }
-            }
-            Ok(())
-        })
-    }
+        }
+        Ok(())
+    })
 }
 
 /// A text of the store, which is not open.

@@ -1,9 +1,10 @@
 //! The repository's locks that this working copy holds the tokens of.
-
-use crate::db::{LockRow, NodeRow};
-use crate::error::{Error, Result};
-use crate::root::WorkingCopy;
 use sapwood_core::paths::{RelPath, RelPathBuf};
+
+use crate::db::{Db, LockRow, NodeRow};
+use crate::error::{Error, Result};
+use crate::queue::run::sync_flags;
+use crate::root::Disk;
 
 /// A lock as the repository reported it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,58 +19,53 @@ pub struct RepositoryLock {
     pub created: i64,
 }
 
-impl WorkingCopy {
-    fn place_of_lock(&self, relpath: &RelPath) -> Result<(i64, RelPathBuf)> {
-        let base = self.db().base(relpath)?;
-        let place =
-            base.as_ref().and_then(|row: &NodeRow| row.repos_id.zip(row.repos_path.clone()));
-        place.ok_or_else(|| Error::NodeNotFound(self.abspath(relpath)))
-    }
+fn place_of_lock(db: &Db, disk: &Disk, relpath: &RelPath) -> Result<(i64, RelPathBuf)> {
+    let base = db.base(relpath)?;
+    let place = base.as_ref().and_then(|row: &NodeRow| row.repos_id.zip(row.repos_path.clone()));
+    place.ok_or_else(|| Error::NodeNotFound(disk.abspath(relpath)))
+}
 
-    /// Records locks on files, which then become writable.
-    ///
-    /// # Errors
-    /// `E155010` when BASE has no such node, and then none is recorded; SQLite's; those of the files.
-    pub fn add_repository_locks(&self, locks: &[(&RelPath, &RepositoryLock)]) -> Result<()> {
-        self.db().write(|db| {
-            locks.iter().try_for_each(|(relpath, lock)| {
-                let (repos_id, repos_relpath) = self.place_of_lock(relpath)?;
-                db.put_lock(&LockRow {
-                    repos_id,
-                    repos_relpath,
-                    token: lock.token.clone(),
-                    owner: Some(lock.owner.clone()),
-                    comment: lock.comment.clone(),
-                    date: Some(sapwood_core::date::Timestamp(lock.created)),
-                })
+/// As [`WorkingCopy::add_repository_locks`].
+pub(crate) fn add_repository_locks(
+    db: &Db,
+    disk: &Disk,
+    locks: &[(&RelPath, &RepositoryLock)],
+) -> Result<()> {
+    db.write(|db| {
+        locks.iter().try_for_each(|(relpath, lock)| {
+            let (repos_id, repos_relpath) = place_of_lock(db, disk, relpath)?;
+            db.put_lock(&LockRow {
+                repos_id,
+                repos_relpath,
+                token: lock.token.clone(),
+                owner: Some(lock.owner.clone()),
+                comment: lock.comment.clone(),
+                date: Some(sapwood_core::date::Timestamp(lock.created)),
             })
-        })?;
-        let relpaths: Vec<&RelPath> = locks.iter().map(|(relpath, _)| *relpath).collect();
-        self.sync_those_there(&relpaths)
-    }
+        })
+    })?;
+    let relpaths: Vec<&RelPath> = locks.iter().map(|(relpath, _)| *relpath).collect();
+    sync_those_there(db, disk, &relpaths)
+}
 
-    /// Forgets the locks on files, which are read-only then if their properties say so.
-    ///
-    /// # Errors
-    /// As [`WorkingCopy::add_repository_locks`].
-    pub fn remove_repository_locks(&self, relpaths: &[&RelPath]) -> Result<()> {
-        self.db().write(|db| {
-            relpaths.iter().try_for_each(|relpath| {
-                let (repos_id, repos_relpath) = self.place_of_lock(relpath)?;
-                db.remove_lock(repos_id, &repos_relpath).map(drop)
-            })
-        })?;
-        self.sync_those_there(relpaths)
-    }
+/// As [`WorkingCopy::remove_repository_locks`].
+pub(crate) fn remove_repository_locks(db: &Db, disk: &Disk, relpaths: &[&RelPath]) -> Result<()> {
+    db.write(|db| {
+        relpaths.iter().try_for_each(|relpath| {
+            let (repos_id, repos_relpath) = place_of_lock(db, disk, relpath)?;
+            db.remove_lock(repos_id, &repos_relpath).map(drop)
+        })
+    })?;
+    sync_those_there(db, disk, relpaths)
+}
 
-    fn sync_those_there(&self, relpaths: &[&RelPath]) -> Result<()> {
-        self.db().questions(|| relpaths.iter().try_for_each(|relpath| self.sync_if_there(relpath)))
-    }
+fn sync_those_there(db: &Db, disk: &Disk, relpaths: &[&RelPath]) -> Result<()> {
+    db.questions(|| relpaths.iter().try_for_each(|relpath| sync_if_there(db, disk, relpath)))
+}
 
-    fn sync_if_there(&self, relpath: &RelPath) -> Result<()> {
-        if crate::view::stat_file(&self.abspath(relpath))?.is_some_and(|stat| stat.file) {
-            self.sync_flags(relpath)?;
-        }
-        Ok(())
+fn sync_if_there(db: &Db, disk: &Disk, relpath: &RelPath) -> Result<()> {
+    if crate::view::stat_file(&disk.abspath(relpath))?.is_some_and(|stat| stat.file) {
+        sync_flags(db, disk, relpath)?;
     }
+    Ok(())
 }

@@ -1,5 +1,8 @@
-//! A working copy as a handle: its root, and its open database.
-
+//! The handles of a working copy: [`Disk`], its files below its root; [`Db`], its database; and [`WorkingCopy`], both
+//! with the locks that this process holds and the options.
+//!
+//! Invariant: what needs one of the two takes that one, so that a signature says what an operation may touch; the
+//! operations that others call are methods of [`WorkingCopy`], in `operations`.
 use std::cell::RefCell;
 use std::fs;
 use std::io;
@@ -68,6 +71,54 @@ impl HeldLock {
     }
 }
 
+/// The files of a working copy: its root directory, and what lies below it. Paths below the root are relpaths: UTF-8,
+/// names divided by `/`, empty for the root. With this handle alone one can read and write files, but not `wc.db`.
+#[derive(Debug)]
+pub struct Disk {
+    root: PathBuf,
+}
+
+impl Disk {
+    /// The root's absolute path.
+    #[must_use]
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Where a path is on disk.
+    #[must_use]
+    pub fn abspath(&self, relpath: &RelPath) -> PathBuf {
+        if relpath.is_empty() { self.root.clone() } else { self.root.join(relpath.as_str()) }
+    }
+
+    /// The path below the root of an absolute path.
+    ///
+    /// # Errors
+    /// E155007 when it is not below the root; E000022 when it is not UTF-8.
+    pub fn relpath(&self, abspath: &Path) -> Result<RelPathBuf> {
+        let rest = abspath
+            .strip_prefix(&self.root)
+            .map_err(|_| Error::NotWorkingCopy(abspath.to_owned()))?;
+        let text = rest.to_str().ok_or_else(|| {
+            let shown = abspath.display();
+            Error::new(
+                ErrorCode(22),
+                format!("Can't convert string from native encoding to 'UTF-8': '{shown}'"),
+            )
+        })?;
+        Ok(RelPathBuf::canonicalize(text))
+    }
+
+    /// A path for a new temporary file, below `.svn/tmp`. The name is not in use by this process.
+    #[must_use]
+    pub fn temporary(&self) -> PathBuf {
+        use std::sync::atomic::{AtomicU64, Ordering};
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        layout::tmp(&self.root).join(format!("svn-{}-{number}.tmp", std::process::id()))
+    }
+}
+
 /// A working copy; clones share its database. Paths below its root are relpaths: UTF-8, names
 /// divided by `/`, empty for the root.
 #[derive(Clone, Debug)]
@@ -77,7 +128,7 @@ pub struct WorkingCopy {
 
 #[derive(Debug)]
 struct SharedState {
-    root: PathBuf,
+    disk: Disk,
     db: Db,
     options: Options,
     /// The locks that this process holds.
@@ -100,9 +151,9 @@ impl WorkingCopy {
 
     fn with(root: &Path, mut db: Db, options: Options) -> Self {
         db.note_times_at(options.recorded.clock(&layout::tmp(root)));
-        let root = root.to_owned();
+        let disk = Disk { root: root.to_owned() };
         let held = RefCell::new(Vec::new());
-        Self { shared: Rc::new(SharedState { root, db, options, held }) }
+        Self { shared: Rc::new(SharedState { disk, db, options, held }) }
     }
 
     /// Opens the working copy that `abspath` (absolute, without `.` and `..`) is in: the nearest
@@ -171,10 +222,16 @@ impl WorkingCopy {
         Ok(Self::with(root, db, options))
     }
 
+    /// Its files.
+    #[must_use]
+    pub fn disk(&self) -> &Disk {
+        &self.shared.disk
+    }
+
     /// The root's absolute path.
     #[must_use]
     pub fn root(&self) -> &Path {
-        &self.shared.root
+        self.disk().root()
     }
 
     /// The database.
@@ -193,37 +250,24 @@ impl WorkingCopy {
         &self.shared.held
     }
 
-    /// Where a path is on disk.
+    /// As [`Disk::abspath`].
     #[must_use]
     pub fn abspath(&self, relpath: &RelPath) -> PathBuf {
-        if relpath.is_empty() { self.root().to_owned() } else { self.root().join(relpath.as_str()) }
+        self.disk().abspath(relpath)
     }
 
-    /// The path below the root of an absolute path.
+    /// As [`Disk::relpath`].
     ///
     /// # Errors
-    /// E155007 when it is not below the root; E000022 when it is not UTF-8.
+    /// As there.
     pub fn relpath(&self, abspath: &Path) -> Result<RelPathBuf> {
-        let rest = abspath
-            .strip_prefix(self.root())
-            .map_err(|_| Error::NotWorkingCopy(abspath.to_owned()))?;
-        let text = rest.to_str().ok_or_else(|| {
-            let shown = abspath.display();
-            Error::new(
-                ErrorCode(22),
-                format!("Can't convert string from native encoding to 'UTF-8': '{shown}'"),
-            )
-        })?;
-        Ok(RelPathBuf::canonicalize(text))
+        self.disk().relpath(abspath)
     }
 
-    /// A path for a new temporary file, below `.svn/tmp`. The name is not in use by this process.
+    /// As [`Disk::temporary`].
     #[must_use]
     pub fn temporary(&self) -> PathBuf {
-        use std::sync::atomic::{AtomicU64, Ordering};
-        static NEXT: AtomicU64 = AtomicU64::new(0);
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        layout::tmp(self.root()).join(format!("svn-{}-{number}.tmp", std::process::id()))
+        self.disk().temporary()
     }
 }
 

@@ -9,7 +9,6 @@
 //! Invariant: a text goes only within a transaction that has the database's write lock and finds no
 //! node that needs it. A kill between the file's end and the transaction's leaves a mark without a
 //! file: such a text counts as missing everywhere.
-
 use std::collections::HashSet;
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -22,8 +21,8 @@ use sapwood_core::{CancelToken, ErrorCode, Revnum, Sha1};
 use crate::db::{Db, Paths, Sha1Column, below};
 use crate::error::{Error, Result};
 use crate::layout;
-use crate::pristine::remove_file;
-use crate::root::WorkingCopy;
+use crate::pristine::{at_hand, install_pristine, remove_file, stored_pristine, write_pristine};
+use crate::root::{Disk, WorkingCopy};
 use crate::translate::Translation;
 use crate::view::{Status, stat_file};
 use crate::work_item::WorkItem;
@@ -118,225 +117,209 @@ const UNUSED: &str = "SELECT checksum FROM pristine WHERE refcount = 0 AND hydra
 const NEEDED: &str = "SELECT n.checksum FROM textbase_refs r JOIN nodes n ON n.wc_id = r.wc_id AND \
     n.local_relpath = r.local_relpath AND n.op_depth = r.op_depth WHERE n.checksum IS NOT NULL";
 
-impl WorkingCopy {
-    /// Opens the text base `sha1` of the node at `relpath`.
-    ///
-    /// # Errors
-    /// E155010 when the store should have it; E155044 when the file is modified and its text base not
-    /// at hand; that files cannot be read.
-    pub fn open_text_base(&self, relpath: &RelPath, sha1: &Sha1) -> Result<TextBase> {
-        if let Some(kept) = self.at_hand(sha1)? {
-            return Ok(TextBase::Kept(kept));
-        }
-        let path = self.abspath(relpath);
-        let view = self
-            .view(relpath)?
-            .filter(|view| view.top().checksum == Some(*sha1) && view.status() != Status::Deleted);
-        if let Some(view) = view
-            && stat_file(&path)?.is_some()
-            && !self.file_modified(&view)?
-        {
-            let translation = Translation::of(&view.props()?, None);
-            return Ok(TextBase::Working(translation.normal_form(&path, true)?));
-        }
-        let message = format!("No local pristine contents for file '{}'", path.display());
-        Err(Error::NoText(message))
+/// As [`WorkingCopy::open_text_base`].
+pub(crate) fn open_text_base(wc: &WorkingCopy, relpath: &RelPath, sha1: &Sha1) -> Result<TextBase> {
+    if let Some(kept) = at_hand(wc.db(), wc.disk(), sha1)? {
+        return Ok(TextBase::Kept(kept));
     }
+    let path = wc.abspath(relpath);
+    let view = wc
+        .view(relpath)?
+        .filter(|view| view.top().checksum == Some(*sha1) && view.status() != Status::Deleted);
+    if let Some(view) = view
+        && stat_file(&path)?.is_some()
+        && !wc.file_modified(&view)?
+    {
+        let translation = Translation::of(&view.props()?, None);
+        return Ok(TextBase::Working(translation.normal_form(&path, true)?));
+    }
+    let message = format!("No local pristine contents for file '{}'", path.display());
+    Err(Error::NoText(message))
+}
 
-    /// A file with the text base `sha1` of the node at `relpath`.
-    ///
-    /// # Errors
-    /// As [`WorkingCopy::open_text_base`]; that a temporary file cannot be written.
-    pub fn text_base_file(&self, relpath: &RelPath, sha1: &Sha1) -> Result<TextBaseFile> {
-        if self.stores_pristines() {
-            let path = layout::pristine(self.root(), sha1);
-            return Ok(TextBaseFile { path, temporary: false });
+/// As [`WorkingCopy::text_base_file`].
+pub(crate) fn text_base_file(
+    wc: &WorkingCopy,
+    relpath: &RelPath,
+    sha1: &Sha1,
+) -> Result<TextBaseFile> {
+    if wc.stores_pristines() {
+        let path = layout::pristine(wc.root(), sha1);
+        return Ok(TextBaseFile { path, temporary: false });
+    }
+    if is_own_text_base(wc, relpath, sha1)? {
+        return Ok(TextBaseFile { path: wc.abspath(relpath), temporary: false });
+    }
+    match wc.open_text_base(relpath, sha1)? {
+        TextBase::Kept(_) => {
+            let path = layout::pristine(wc.root(), sha1);
+            Ok(TextBaseFile { path, temporary: false })
         }
-        if self.is_own_text_base(relpath, sha1)? {
-            return Ok(TextBaseFile { path: self.abspath(relpath), temporary: false });
-        }
-        match self.open_text_base(relpath, sha1)? {
-            TextBase::Kept(_) => {
-                let path = layout::pristine(self.root(), sha1);
-                Ok(TextBaseFile { path, temporary: false })
-            }
-            TextBase::Working(mut text) => {
-                let made = TextBaseFile { path: self.temporary(), temporary: true };
-                let failed = |e| Error::io(e, "Can't write to file", &made.path);
-                let mut file = File::create_new(&made.path).map_err(failed)?;
-                io::copy(&mut text, &mut file).map_err(failed)?;
-                Ok(made)
-            }
+        TextBase::Working(mut text) => {
+            let made = TextBaseFile { path: wc.temporary(), temporary: true };
+            let failed = |e| Error::io(e, "Can't write to file", &made.path);
+            let mut file = File::create_new(&made.path).map_err(failed)?;
+            io::copy(&mut text, &mut file).map_err(failed)?;
+            Ok(made)
         }
     }
+}
 
-    /// Keeps a text in a temporary file, below the root, that work items are to read and to remove.
-    pub(crate) fn set_aside(&self, text: &mut dyn Read) -> Result<RelPathBuf> {
-        let path = self.temporary();
-        let failed = |e| Error::io(e, "Can't write to file", &path);
-        let mut file = File::create_new(&path).map_err(failed)?;
-        io::copy(text, &mut file).map_err(failed)?;
-        self.relpath(&path)
+/// Keeps a text in a temporary file, below the root, that work items are to read and to remove.
+pub(crate) fn set_aside(disk: &Disk, text: &mut dyn Read) -> Result<RelPathBuf> {
+    let path = disk.temporary();
+    let failed = |e| Error::io(e, "Can't write to file", &path);
+    let mut file = File::create_new(&path).map_err(failed)?;
+    io::copy(text, &mut file).map_err(failed)?;
+    disk.relpath(&path)
+}
+
+/// Whether a file, as it is, is its own text base, and the store does not have it.
+fn is_own_text_base(wc: &WorkingCopy, relpath: &RelPath, sha1: &Sha1) -> Result<bool> {
+    if wc.db().pristine(sha1)?.is_some_and(|row| row.hydrated) {
+        return Ok(false);
     }
+    let Some(view) = wc.view(relpath)? else { return Ok(false) };
+    Ok(view.top().checksum == Some(*sha1)
+        && !Translation::of(&view.props()?, None).is_needed()
+        && stat_file(&wc.abspath(relpath))?.is_some_and(|stat| stat.file)
+        && !wc.file_modified(&view)?)
+}
 
-    /// Whether a file, as it is, is its own text base, and the store does not have it.
-    fn is_own_text_base(&self, relpath: &RelPath, sha1: &Sha1) -> Result<bool> {
-        if self.db().pristine(sha1)?.is_some_and(|row| row.hydrated) {
-            return Ok(false);
-        }
-        let Some(view) = self.view(relpath)? else { return Ok(false) };
-        Ok(view.top().checksum == Some(*sha1)
-            && !Translation::of(&view.props()?, None).is_needed()
-            && stat_file(&self.abspath(relpath))?.is_some_and(|stat| stat.file)
-            && !self.file_modified(&view)?)
+/// As [`WorkingCopy::missing_text_bases`].
+pub(crate) fn missing_text_bases(
+    wc: &WorkingCopy,
+    relpath: &RelPath,
+    cancel: &CancelToken,
+) -> Result<Vec<Missing>> {
+    if wc.stores_pristines() {
+        return Ok(Vec::new());
     }
-
-    /// Looks which text bases at and below a path are needed, writes it down, and returns those that
-    /// are not there. Nothing, where all are kept.
-    ///
-    /// # Errors
-    /// SQLite's; those of files; `Cancelled`.
-    pub fn missing_text_bases(
-        &self,
-        relpath: &RelPath,
-        cancel: &CancelToken,
-    ) -> Result<Vec<Missing>> {
-        if self.stores_pristines() {
-            return Ok(Vec::new());
+    mark_needed(wc, relpath, cancel)?;
+    let mut missing = Vec::new();
+    let mut seen = HashSet::new();
+    for layer in layers_below(wc.db(), relpath)?.into_iter().filter(|layer| layer.needed) {
+        if !seen.insert(layer.sha1) {
+            continue;
         }
-        self.mark_needed(relpath, cancel)?;
-        let mut missing = Vec::new();
-        let mut seen = HashSet::new();
-        for layer in layers_below(self.db(), relpath)?.into_iter().filter(|layer| layer.needed) {
-            if !seen.insert(layer.sha1) {
-                continue;
-            }
-            let marked = self.db().pristine(&layer.sha1)?.is_some_and(|row| row.hydrated);
-            if self.stored_pristine(&layer.sha1, marked)?.is_some() {
-                continue;
-            }
-            if marked {
-                self.db().mark_dehydrated(&layer.sha1)?;
-            }
-            let revision = layer.place.2.and_then(|number| u64::try_from(number).ok());
-            let (Some(id), Some(repos_path), Some(revision)) =
-                (layer.place.0, layer.place.1, revision)
-            else {
-                return Err(Error::Corrupt {
-                    path: self.abspath(&layer.relpath),
-                    what: format!("pristine text {} has no place in the repository", layer.sha1),
-                });
-            };
-            let root = self.db().repository(id)?.root;
-            missing.push(Missing {
-                sha1: layer.sha1,
-                root,
-                repos_path,
-                revision: Revnum(revision),
+        let marked = wc.db().pristine(&layer.sha1)?.is_some_and(|row| row.hydrated);
+        if stored_pristine(wc.db(), wc.disk(), &layer.sha1, marked)?.is_some() {
+            continue;
+        }
+        if marked {
+            wc.db().mark_dehydrated(&layer.sha1)?;
+        }
+        let revision = layer.place.2.and_then(|number| u64::try_from(number).ok());
+        let (Some(id), Some(repos_path), Some(revision)) = (layer.place.0, layer.place.1, revision)
+        else {
+            return Err(Error::Corrupt {
+                path: wc.abspath(&layer.relpath),
+                what: format!("pristine text {} has no place in the repository", layer.sha1),
             });
-        }
-        Ok(missing)
+        };
+        let root = wc.db().repository(id)?.root;
+        missing.push(Missing { sha1: layer.sha1, root, repos_path, revision: Revnum(revision) });
     }
+    Ok(missing)
+}
 
-    /// Puts a text that was fetched into the store.
-    ///
-    /// # Errors
-    /// E200014 when it is not that text; SQLite's; those of files.
-    pub fn hydrate(
-        &self,
-        missing: &Missing,
-        fetch: impl FnOnce(&mut dyn io::Write) -> Result<()>,
-    ) -> Result<()> {
-        let mut writer = self.write_pristine()?;
-        fetch(&mut writer)?;
-        let text = writer.finish();
-        if text.sha1 != missing.sha1 {
-            let message = format!(
-                "Checksum mismatch while fetching text base:\n   expected:  {}\n     actual:  {}\n",
-                missing.sha1, text.sha1
-            );
-            return Err(Error::new(ErrorCode::CHECKSUM_MISMATCH, message));
-        }
-        self.install_pristine(text)
+/// As [`WorkingCopy::hydrate`].
+pub(crate) fn hydrate(
+    db: &Db,
+    disk: &Disk,
+    missing: &Missing,
+    fetch: impl FnOnce(&mut dyn io::Write) -> Result<()>,
+) -> Result<()> {
+    let mut writer = write_pristine(disk)?;
+    fetch(&mut writer)?;
+    let text = writer.finish();
+    if text.sha1 != missing.sha1 {
+        let message = format!(
+            "Checksum mismatch while fetching text base:\n   expected:  {}\n     actual:  {}\n",
+            missing.sha1, text.sha1
+        );
+        return Err(Error::new(ErrorCode::CHECKSUM_MISMATCH, message));
     }
+    install_pristine(db, disk, text)
+}
 
-    /// Removes the texts at and below a path that nothing needs any more.
-    ///
-    /// # Errors
-    /// SQLite's; those of files; `Cancelled`.
-    pub fn drop_text_bases(&self, relpath: &RelPath, cancel: &CancelToken) -> Result<()> {
-        if self.stores_pristines() {
-            return Ok(());
-        }
-        let mut kept: Vec<Sha1> = Vec::new();
-        for (from, to) in ranges(relpath) {
-            kept.extend(self.db().all(KEPT, params![self.db().wc_id(), from, to], |row| {
-                Ok(row.get::<_, Sha1Column>(0)?.0)
-            })?);
-        }
-        if !kept.is_empty() {
-            self.mark_needed(relpath, cancel)?;
-            self.drop_unneeded(&kept)?;
-        }
-        let unused = self.db().all(UNUSED, [], |row| Ok(row.get::<_, Sha1Column>(0)?.0))?;
-        self.drop_unneeded(&unused)
+/// As [`WorkingCopy::drop_text_bases`].
+pub(crate) fn drop_text_bases(
+    wc: &WorkingCopy,
+    relpath: &RelPath,
+    cancel: &CancelToken,
+) -> Result<()> {
+    if wc.stores_pristines() {
+        return Ok(());
     }
+    let mut kept: Vec<Sha1> = Vec::new();
+    for (from, to) in ranges(relpath) {
+        kept.extend(wc.db().all(KEPT, params![wc.db().wc_id(), from, to], |row| {
+            Ok(row.get::<_, Sha1Column>(0)?.0)
+        })?);
+    }
+    if !kept.is_empty() {
+        mark_needed(wc, relpath, cancel)?;
+        drop_unneeded(wc.db(), wc.disk(), &kept)?;
+    }
+    let unused = wc.db().all(UNUSED, [], |row| Ok(row.get::<_, Sha1Column>(0)?.0))?;
+    drop_unneeded(wc.db(), wc.disk(), &unused)
+}
 
-    /// Removes those of these texts that no node needs.
-    pub(crate) fn drop_unneeded(&self, texts: &[Sha1]) -> Result<()> {
-        if texts.is_empty() {
-            return Ok(());
-        }
-        self.db().write(|db| {
-            let needed: HashSet<Sha1> =
-                db.all(NEEDED, [], |row| Ok(row.get::<_, Sha1Column>(0)?.0))?.into_iter().collect();
-            for sha1 in texts.iter().filter(|sha1| !needed.contains(sha1)) {
-                db.mark_dehydrated(sha1)?;
-                remove_file(&layout::pristine(self.root(), sha1))?;
-            }
-            Ok(())
-        })
+/// Removes those of these texts that no node needs.
+pub(crate) fn drop_unneeded(db: &Db, disk: &Disk, texts: &[Sha1]) -> Result<()> {
+    if texts.is_empty() {
+        return Ok(());
     }
+    db.write(|db| {
+        let needed: HashSet<Sha1> =
+            db.all(NEEDED, [], |row| Ok(row.get::<_, Sha1Column>(0)?.0))?.into_iter().collect();
+        for sha1 in texts.iter().filter(|sha1| !needed.contains(sha1)) {
+            db.mark_dehydrated(sha1)?;
+            remove_file(&layout::pristine(disk.root(), sha1))?;
+        }
+        Ok(())
+    })
+}
 
-    /// Writes down which layers of files need their text base.
-    fn mark_needed(&self, relpath: &RelPath, cancel: &CancelToken) -> Result<()> {
-        let mut changes: Vec<(Layer, bool)> = Vec::new();
-        for layer in layers_below(self.db(), relpath)? {
-            if cancel.is_cancelled() {
-                return Err(Error::Cancelled);
-            }
-            let needed = !layer.is_top || self.is_changed(&layer)?;
-            if needed != layer.needed {
-                changes.push((layer, needed));
-            }
+/// Writes down which layers of files need their text base.
+fn mark_needed(wc: &WorkingCopy, relpath: &RelPath, cancel: &CancelToken) -> Result<()> {
+    let mut changes: Vec<(Layer, bool)> = Vec::new();
+    for layer in layers_below(wc.db(), relpath)? {
+        if cancel.is_cancelled() {
+            return Err(Error::Cancelled);
         }
-        if changes.is_empty() {
-            return Ok(());
+        let needed = !layer.is_top || is_changed(wc, &layer)?;
+        if needed != layer.needed {
+            changes.push((layer, needed));
         }
-        self.db().write(|db| {
-            for (layer, needed) in changes {
-                let key = params![db.wc_id(), layer.relpath.as_str(), layer.op_depth];
-                let sql = if needed {
-                    "INSERT OR IGNORE INTO textbase_refs (wc_id, local_relpath, op_depth) \
-                     VALUES (?1, ?2, ?3)"
-                } else {
-                    "DELETE FROM textbase_refs WHERE wc_id = ?1 AND local_relpath = ?2 AND \
-                     op_depth = ?3"
-                };
-                db.execute(sql, key)?;
-            }
-            Ok(())
-        })
     }
+    if changes.is_empty() {
+        return Ok(());
+    }
+    wc.db().write(|db| {
+        for (layer, needed) in changes {
+            let key = params![db.wc_id(), layer.relpath.as_str(), layer.op_depth];
+            let sql = if needed {
+                "INSERT OR IGNORE INTO textbase_refs (wc_id, local_relpath, op_depth) \
+                 VALUES (?1, ?2, ?3)"
+            } else {
+                "DELETE FROM textbase_refs WHERE wc_id = ?1 AND local_relpath = ?2 AND \
+                 op_depth = ?3"
+            };
+            db.execute(sql, key)?;
+        }
+        Ok(())
+    })
+}
 
-    /// Whether the working file of a top layer is not what its text base would give.
-    fn is_changed(&self, layer: &Layer) -> Result<bool> {
-        let Some(stat) = stat_file(&self.abspath(&layer.relpath))? else { return Ok(true) };
-        if stat.file && layer.recorded == (Some(stat.size), Some(stat.mtime)) {
-            return Ok(false);
-        }
-        self.view(&layer.relpath)?.map_or(Ok(false), |view| self.file_modified(&view))
+/// Whether the working file of a top layer is not what its text base would give.
+fn is_changed(wc: &WorkingCopy, layer: &Layer) -> Result<bool> {
+    let Some(stat) = stat_file(&wc.abspath(&layer.relpath))? else { return Ok(true) };
+    if stat.file && layer.recorded == (Some(stat.size), Some(stat.mtime)) {
+        return Ok(false);
     }
+    wc.view(&layer.relpath)?.map_or(Ok(false), |view| wc.file_modified(&view))
 }
 
 fn layers_below(db: &Db, relpath: &RelPath) -> Result<Vec<Layer>> {

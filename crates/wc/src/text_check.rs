@@ -3,7 +3,6 @@
 //! Invariant: the first step, [`TextCheck::of`], asks wc.db and looks at the file; only the second one, [`TextCheck::run`],
 //! reads texts. A caller that holds a lock of wc.db releases it between them: a comparison may take long, and other
 //! programs must be able to change the working copy meanwhile.
-
 use std::path::PathBuf;
 
 use sapwood_core::Sha1;
@@ -12,9 +11,11 @@ use sapwood_core::props::names;
 
 use crate::db::{Kind, PristineRow, parent_of};
 use crate::error::Result;
+use crate::locks::owns_lock;
+use crate::pristine::stored_pristine;
 use crate::root::WorkingCopy;
 use crate::translate::{Translation, has_sum, same_as_pristine};
-use crate::view::{FileStat, View, stat_file};
+use crate::view::{FileStat, View, may_record, stat_file};
 
 /// What is known of a working file before its text is read.
 pub(crate) enum TextCheck {
@@ -80,26 +81,19 @@ impl TextCheck {
 impl Comparison {
     fn run(&self, wc: &WorkingCopy) -> Result<bool> {
         let Self { relpath, path, stat, checksum, pristine, translation } = self;
-        let same = match wc.stored_pristine(checksum, pristine.hydrated)? {
+        let same = match stored_pristine(wc.db(), wc.disk(), checksum, pristine.hydrated)? {
             Some(text) => same_as_pristine(path, translation, pristine.size, || Ok(text))?,
             None => has_sum(path, translation, pristine.size, checksum)?,
         };
-        let locked = || wc.owns_lock(parent_of(relpath).unwrap_or(RelPath::ROOT));
-        if same && stat.file && locked() && wc.may_record(stat) {
+        let locked = || owns_lock(wc, parent_of(relpath).unwrap_or(RelPath::ROOT));
+        if same && stat.file && locked() && may_record(wc, stat) {
             wc.db().record_fileinfo(relpath, stat.size, stat.mtime)?;
         }
         Ok(!same)
     }
 }
 
-impl WorkingCopy {
-    /// Whether a working file differs from its pristine text; `false` when there is no file. Recorded
-    /// size and time decide where they can; when a file turns out to be equal under a lock that this
-    /// process holds, they are recorded anew.
-    ///
-    /// # Errors
-    /// That files cannot be read; SQLite's.
-    pub fn file_modified(&self, view: &View) -> Result<bool> {
-        TextCheck::of(self, view)?.run(self)
-    }
+/// As [`WorkingCopy::file_modified`].
+pub(crate) fn file_modified(wc: &WorkingCopy, view: &View) -> Result<bool> {
+    TextCheck::of(wc, view)?.run(wc)
 }

@@ -1,14 +1,13 @@
 //! A node as the user sees it: its layers, its local properties, and what follows from them.
-
 use std::path::Path;
 
 use sapwood_core::exact::signed;
 use sapwood_core::paths::{RelPath, RelPathBuf, UrlBuf};
 use sapwood_core::{PropList, uri};
 
-use crate::db::{ActualRow, LockRow, NodeRow, Presence, depth_of, parent_of};
+use crate::db::{ActualRow, Db, LockRow, NodeRow, Presence, depth_of, parent_of};
 use crate::error::{Error, Result};
-use crate::root::WorkingCopy;
+use crate::root::{Disk, WorkingCopy};
 use crate::translate::{KeywordSource, Translation};
 
 /// What the highest layer of a node says.
@@ -159,126 +158,115 @@ pub fn operation_root(relpath: &RelPath, op_depth: i64) -> &RelPath {
     at
 }
 
-impl WorkingCopy {
+impl Db {
     /// The layers of a path; `None` when the database has none.
     ///
     /// # Errors
     /// SQLite's.
     pub fn view(&self, relpath: &RelPath) -> Result<Option<View>> {
-        let layers = self.db().layers(relpath)?;
-        let actual = if layers.is_empty() { None } else { self.db().actual(relpath)? };
+        let layers = self.layers(relpath)?;
+        let actual = if layers.is_empty() { None } else { self.actual(relpath)? };
         Ok(View::of(layers, actual))
     }
+}
 
-    /// How an added node came to be.
-    ///
-    /// # Errors
-    /// SQLite's; that the root of the operation is missing.
-    pub fn addition(&self, row: &NodeRow) -> Result<Addition> {
-        let root = operation_root(&row.relpath, row.op_depth);
-        let root = self
-            .db()
-            .node(root, row.op_depth)?
-            .ok_or_else(|| Error::NodeNotFound(self.abspath(root)))?;
-        Ok(match (root.repos_path.is_some(), root.moved_here) {
-            (true, true) => Addition::MovedHere,
-            (true, false) => Addition::Copied,
-            (false, _) => Addition::Added,
-        })
-    }
+/// As [`WorkingCopy::addition`].
+pub(crate) fn addition(db: &Db, disk: &Disk, row: &NodeRow) -> Result<Addition> {
+    let root = operation_root(&row.relpath, row.op_depth);
+    let root =
+        db.node(root, row.op_depth)?.ok_or_else(|| Error::NodeNotFound(disk.abspath(root)))?;
+    Ok(match (root.repos_path.is_some(), root.moved_here) {
+        (true, true) => Addition::MovedHere,
+        (true, false) => Addition::Copied,
+        (false, _) => Addition::Added,
+    })
+}
 
-    /// Where a node is, or will be after a commit, in its repository: number of the repository and
-    /// path below its root.
-    ///
-    /// # Errors
-    /// SQLite's; that no parent is known.
-    pub fn repos_location(&self, relpath: &RelPath) -> Result<(i64, RelPathBuf)> {
-        let mut at = relpath;
-        let mut rest = RelPathBuf::default();
-        loop {
-            let layers = self.db().layers(at)?;
-            let row = layers.iter().find(|row| row.presence != Presence::BaseDeleted);
-            let row = row.ok_or_else(|| Error::NodeNotFound(self.abspath(at)))?;
-            if row.op_depth == 0 {
-                let place = row.repos_id.zip(row.repos_path.as_deref());
-                let (id, path) = place.ok_or_else(|| Error::Corrupt {
-                    path: self.abspath(at),
-                    what: "a BASE node has no repository".to_owned(),
-                })?;
-                return Ok((id, path.join(&rest)));
-            }
-            let root = operation_root(at, row.op_depth);
-            let above = parent_of(root).ok_or_else(|| Error::Corrupt {
-                path: self.root().to_owned(),
-                what: "its root was added".to_owned(),
+/// As [`WorkingCopy::repos_location`].
+pub(crate) fn repos_location(db: &Db, disk: &Disk, relpath: &RelPath) -> Result<(i64, RelPathBuf)> {
+    let mut at = relpath;
+    let mut rest = RelPathBuf::default();
+    loop {
+        let layers = db.layers(at)?;
+        let row = layers.iter().find(|row| row.presence != Presence::BaseDeleted);
+        let row = row.ok_or_else(|| Error::NodeNotFound(disk.abspath(at)))?;
+        if row.op_depth == 0 {
+            let place = row.repos_id.zip(row.repos_path.as_deref());
+            let (id, path) = place.ok_or_else(|| Error::Corrupt {
+                path: disk.abspath(at),
+                what: "a BASE node has no repository".to_owned(),
             })?;
-            let below = at.rest_below(above)?;
-            rest = below.join(&rest);
-            at = above;
+            return Ok((id, path.join(&rest)));
         }
+        let root = operation_root(at, row.op_depth);
+        let above = parent_of(root).ok_or_else(|| Error::Corrupt {
+            path: disk.root().to_owned(),
+            what: "its root was added".to_owned(),
+        })?;
+        let below = at.rest_below(above)?;
+        rest = below.join(&rest);
+        at = above;
     }
+}
 
-    /// The URL of a node.
-    ///
-    /// # Errors
-    /// As [`WorkingCopy::repos_location`].
-    pub fn url(&self, relpath: &RelPath) -> Result<UrlBuf> {
-        let (id, path) = self.repos_location(relpath)?;
-        Ok(self.db().repository(id)?.root.join(&path))
+/// As [`WorkingCopy::url`].
+pub(crate) fn url(db: &Db, disk: &Disk, relpath: &RelPath) -> Result<UrlBuf> {
+    let (id, path) = repos_location(db, disk, relpath)?;
+    Ok(db.repository(id)?.root.join(&path))
+}
+
+/// As [`WorkingCopy::translation`].
+pub(crate) fn translation(
+    wc: &WorkingCopy,
+    relpath: &RelPath,
+    props: &PropList,
+) -> Result<Translation> {
+    let plain = Translation::of(props, None);
+    if plain.keywords.is_none() {
+        return Ok(plain);
     }
+    let (id, path) = wc.repos_location(relpath)?;
+    let root = wc.db().repository(id)?.root;
+    let url = uri::join(&root, &path);
+    let row = wc.db().layers(relpath)?.into_iter().find(|r| r.presence.is_there());
+    let source = KeywordSource {
+        modified: false,
+        revision: row.as_ref().and_then(|r| r.changed_revision),
+        date: row.as_ref().and_then(|r| r.changed_date),
+        author: row.as_ref().and_then(|r| r.changed_author.as_deref()),
+        url: &url,
+        root: &root,
+        zone: &wc.options().zone,
+    };
+    Ok(Translation::of(props, Some(&source)))
+}
 
-    /// What the given properties ask for in a file's working form.
-    ///
-    /// # Errors
-    /// SQLite's.
-    pub fn translation(&self, relpath: &RelPath, props: &PropList) -> Result<Translation> {
-        let plain = Translation::of(props, None);
-        if plain.keywords.is_none() {
-            return Ok(plain);
-        }
-        let (id, path) = self.repos_location(relpath)?;
-        let root = self.db().repository(id)?.root;
-        let url = uri::join(&root, &path);
-        let row = self.db().layers(relpath)?.into_iter().find(|r| r.presence.is_there());
-        let source = KeywordSource {
-            modified: false,
-            revision: row.as_ref().and_then(|r| r.changed_revision),
-            date: row.as_ref().and_then(|r| r.changed_date),
-            author: row.as_ref().and_then(|r| r.changed_author.as_deref()),
-            url: &url,
-            root: &root,
-            zone: &self.options().zone,
-        };
-        Ok(Translation::of(props, Some(&source)))
-    }
-
+impl Db {
     /// The repository's lock on a BASE node whose token this working copy holds.
     ///
     /// # Errors
     /// SQLite's.
     pub fn lock_of(&self, base: &NodeRow) -> Result<Option<LockRow>> {
         match (base.repos_id, &base.repos_path) {
-            (Some(id), Some(path)) => self.db().lock(id, path),
+            (Some(id), Some(path)) => self.lock(id, path),
             _ => Ok(None),
         }
     }
 }
 
-impl WorkingCopy {
-    /// Whether size and time of a file may be recorded that is only read after this call: it must not be possible
-    /// to change it afterwards within the same tick of the clock.
-    pub(crate) fn may_record(&self, stat: &FileStat) -> bool {
-        !self.options().wait_for_tick || self.db().clock().is_past(stat.mtime)
-    }
+/// Whether size and time of a file may be recorded that is only read after this call: it must not be possible
+/// to change it afterwards within the same tick of the clock.
+pub(crate) fn may_record(wc: &WorkingCopy, stat: &FileStat) -> bool {
+    !wc.options().wait_for_tick || wc.db().clock().is_past(stat.mtime)
+}
 
-    /// As [`WorkingCopy::may_record`], after a wait if that makes it true.
-    pub(crate) fn may_record_after_wait(&self, stat: &FileStat) -> bool {
-        if !self.may_record(stat) {
-            self.db().clock().note(stat.mtime);
-            self.db().clock().wait();
-        }
-        self.may_record(stat)
+/// As [`WorkingCopy::may_record`], after a wait if that makes it true.
+pub(crate) fn may_record_after_wait(wc: &WorkingCopy, stat: &FileStat) -> bool {
+    if !may_record(wc, stat) {
+        wc.db().clock().note(stat.mtime);
+        wc.db().clock().wait();
     }
+    may_record(wc, stat)
 }
 
 /// What the file system says of a file.

@@ -1,13 +1,13 @@
 //! After an update, nodes that were moved away are updated in BASE. Where only their revision
 //! changed, the rows at their destination are updated, too. Otherwise the move becomes a tree
 //! conflict, which the user has to resolve.
-
 use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::{Depth, NodeKind};
 
 use crate::conflict::{Action, Conflict, Location, Operation, Reason, TreeConflict};
 use crate::db::{Db, Kind, NodeRow, Presence, depth_of};
 use crate::error::Result;
+use crate::locks::owns_lock;
 use crate::root::WorkingCopy;
 use crate::view::operation_root;
 
@@ -20,169 +20,164 @@ struct Pair {
     kind: Kind,
 }
 
-impl WorkingCopy {
-    /// Updates the destinations of moves out of a subtree of BASE. Returns where tree conflicts
-    /// were recorded. Runs in a transaction.
-    ///
-    /// # Errors
-    /// SQLite's.
-    pub(crate) fn bump_moved_away(
-        &self,
-        relpath: &RelPath,
-        depth: Depth,
-    ) -> Result<Vec<(RelPathBuf, Option<NodeKind>)>> {
-        let depth = if depth == Depth::Unknown { Depth::Infinity } else { depth };
-        let mut conflicts = Vec::new();
-        if !relpath.is_empty()
-            && let Some(moved) = self.db().moved_to_of(relpath, 0)?
-            && moved.source != relpath
-        {
-            if self.owns_lock(&moved.source) {
-                self.mark_moved_conflict(
-                    &moved.source,
-                    0,
-                    &moved.deletion,
-                    &moved.target,
-                    &mut conflicts,
-                )?;
-            }
-            return Ok(conflicts);
+/// Updates the destinations of moves out of a subtree of BASE. Returns where tree conflicts
+/// were recorded. Runs in a transaction.
+///
+/// # Errors
+/// SQLite's.
+pub(crate) fn bump_moved_away(
+    wc: &WorkingCopy,
+    relpath: &RelPath,
+    depth: Depth,
+) -> Result<Vec<(RelPathBuf, Option<NodeKind>)>> {
+    let depth = if depth == Depth::Unknown { Depth::Infinity } else { depth };
+    let mut conflicts = Vec::new();
+    if !relpath.is_empty()
+        && let Some(moved) = wc.db().moved_to_of(relpath, 0)?
+        && moved.source != relpath
+    {
+        if owns_lock(wc, &moved.source) {
+            mark_moved_conflict(
+                wc.db(),
+                &moved.source,
+                0,
+                &moved.deletion,
+                &moved.target,
+                &mut conflicts,
+            )?;
         }
-        self.follow(relpath, 0, depth, &mut conflicts)?;
-        Ok(conflicts)
+        return Ok(conflicts);
     }
+    follow(wc, relpath, 0, depth, &mut conflicts)?;
+    Ok(conflicts)
+}
 
-    fn follow(
-        &self,
-        relpath: &RelPath,
-        op_depth: i64,
-        depth: Depth,
-        conflicts: &mut Vec<(RelPathBuf, Option<NodeKind>)>,
-    ) -> Result<()> {
-        for pair in moves_out_of(self.db(), relpath, op_depth)? {
-            let Some(rest) = pair.source.below(relpath) else { continue };
-            let near = rest.is_empty() || depth == Depth::Infinity;
-            let source_depth = match depth {
-                _ if near => depth,
-                Depth::Files if pair.kind != Kind::File => continue,
-                Depth::Files | Depth::Immediates if depth_of(rest) <= 1 => Depth::Empty,
-                _ => continue,
-            };
-            if has_layer_between(self.db(), relpath, op_depth, pair.deletion_depth)? {
-                continue;
-            }
-            let complete = op_depth > 0 || is_deep_enough(self.db(), &pair.source, source_depth)?;
-            let root = operation_root(&pair.source, pair.deletion_depth).to_owned();
-            if !complete || !self.owns_lock(&pair.target) {
-                self.mark_moved_conflict(&pair.source, op_depth, &root, &pair.target, conflicts)?;
-                continue;
-            }
-            if self.db().actual(&root)?.is_some_and(|a| a.conflict_data.is_some()) {
-                continue;
-            }
-            self.copy_layer(&pair.source, op_depth, &pair.target)?;
-            self.follow(&pair.target, depth_of(&pair.target), depth, conflicts)?;
-        }
-        Ok(())
-    }
-
-    /// Records that what was moved away has been edited.
-    fn mark_moved_conflict(
-        &self,
-        source: &RelPath,
-        source_depth: i64,
-        deletion: &RelPath,
-        target: &RelPath,
-        conflicts: &mut Vec<(RelPathBuf, Option<NodeKind>)>,
-    ) -> Result<()> {
-        let (Some(new), Some(old)) =
-            (self.db().node(deletion, source_depth)?, self.db().node(target, depth_of(target))?)
-        else {
-            return Ok(());
+fn follow(
+    wc: &WorkingCopy,
+    relpath: &RelPath,
+    op_depth: i64,
+    depth: Depth,
+    conflicts: &mut Vec<(RelPathBuf, Option<NodeKind>)>,
+) -> Result<()> {
+    for pair in moves_out_of(wc.db(), relpath, op_depth)? {
+        let Some(rest) = pair.source.below(relpath) else { continue };
+        let near = rest.is_empty() || depth == Depth::Infinity;
+        let source_depth = match depth {
+            _ if near => depth,
+            Depth::Files if pair.kind != Kind::File => continue,
+            Depth::Files | Depth::Immediates if depth_of(rest) <= 1 => Depth::Empty,
+            _ => continue,
         };
-        let existing = self.db().actual(source)?.and_then(|a| a.conflict_data);
-        let mut conflict = match &existing {
-            Some(bytes) => Conflict::parse(bytes)?,
-            None => Conflict::default(),
+        if has_layer_between(wc.db(), relpath, op_depth, pair.deletion_depth)? {
+            continue;
+        }
+        let complete = op_depth > 0 || is_deep_enough(wc.db(), &pair.source, source_depth)?;
+        let root = operation_root(&pair.source, pair.deletion_depth).to_owned();
+        if !complete || !owns_lock(wc, &pair.target) {
+            mark_moved_conflict(wc.db(), &pair.source, op_depth, &root, &pair.target, conflicts)?;
+            continue;
+        }
+        if wc.db().actual(&root)?.is_some_and(|a| a.conflict_data.is_some()) {
+            continue;
+        }
+        copy_layer(wc.db(), &pair.source, op_depth, &pair.target)?;
+        follow(wc, &pair.target, depth_of(&pair.target), depth, conflicts)?;
+    }
+    Ok(())
+}
+
+/// Records that what was moved away has been edited.
+fn mark_moved_conflict(
+    db: &Db,
+    source: &RelPath,
+    source_depth: i64,
+    deletion: &RelPath,
+    target: &RelPath,
+    conflicts: &mut Vec<(RelPathBuf, Option<NodeKind>)>,
+) -> Result<()> {
+    let (Some(new), Some(old)) =
+        (db.node(deletion, source_depth)?, db.node(target, depth_of(target))?)
+    else {
+        return Ok(());
+    };
+    let existing = db.actual(source)?.and_then(|a| a.conflict_data);
+    let mut conflict = match &existing {
+        Some(bytes) => Conflict::parse(bytes)?,
+        None => Conflict::default(),
+    };
+    if conflict.tree.is_some() {
+        return Ok(());
+    }
+    let rest = source.rest_below(deletion)?;
+    conflict.operation = Some(Operation::Update);
+    conflict.locations =
+        vec![Some(location(db, &old, RelPath::ROOT)?), Some(location(db, &new, rest)?)];
+    conflict.tree = Some(TreeConflict {
+        reason: Reason::MovedAway,
+        action: Action::Edit,
+        move_source: Some(deletion.to_owned()),
+        move_destination: Some(target.to_owned()),
+    });
+    db.mark_conflict(source, &conflict.write())?;
+    conflicts.push((source.to_owned(), new.kind.node_kind()));
+    Ok(())
+}
+
+/// Brings the rows of a move's destination to those of its source.
+pub(crate) fn copy_layer(
+    db: &Db,
+    source: &RelPath,
+    source_depth: i64,
+    target: &RelPath,
+) -> Result<()> {
+    let target_depth = depth_of(target);
+    let mut wanted = std::collections::HashSet::new();
+    for row in db.rows_of_layer(source, source_depth)? {
+        let rest = row.relpath.rest_below(source)?;
+        let to = target.join(rest);
+        let old = db.node(&to, target_depth)?;
+        let same_text = old.as_ref().is_some_and(|old| old.checksum == row.checksum);
+        let exists = old.as_ref().is_some_and(|old| old.presence == Presence::Normal);
+        let kind = row.kind;
+        let new = NodeRow {
+            relpath: to.clone(),
+            op_depth: target_depth,
+            moved_here: true,
+            moved_to: old.as_ref().and_then(|old| old.moved_to.clone()),
+            translated_size: old.as_ref().filter(|_| same_text).and_then(|o| o.translated_size),
+            last_mod_time: old.as_ref().filter(|_| same_text).and_then(|o| o.last_mod_time),
+            dav_cache: None,
+            inherited_props: None,
+            file_external: false,
+            ..row
         };
-        if conflict.tree.is_some() {
-            return Ok(());
+        db.put_node(&new)?;
+        if depth_of(&to) > target_depth + 1 && !exists {
+            db.extend_parent_delete(&to, kind, target_depth)?;
         }
-        let rest = source.rest_below(deletion)?;
-        conflict.operation = Some(Operation::Update);
-        conflict.locations = vec![
-            Some(location(self.db(), &old, RelPath::ROOT)?),
-            Some(location(self.db(), &new, rest)?),
-        ];
-        conflict.tree = Some(TreeConflict {
-            reason: Reason::MovedAway,
-            action: Action::Edit,
-            move_source: Some(deletion.to_owned()),
-            move_destination: Some(target.to_owned()),
-        });
-        self.db().mark_conflict(source, &conflict.write())?;
-        conflicts.push((source.to_owned(), new.kind.node_kind()));
-        Ok(())
+        wanted.insert(to);
     }
+    for row in db.rows_of_layer(target, target_depth)? {
+        if wanted.contains(&row.relpath) {
+            continue;
+        }
+        drop_moved(db, &row)?;
+    }
+    Ok(())
+}
 
-    /// Brings the rows of a move's destination to those of its source.
-    pub(crate) fn copy_layer(
-        &self,
-        source: &RelPath,
-        source_depth: i64,
-        target: &RelPath,
-    ) -> Result<()> {
-        let db = self.db();
-        let target_depth = depth_of(target);
-        let mut wanted = std::collections::HashSet::new();
-        for row in db.rows_of_layer(source, source_depth)? {
-            let rest = row.relpath.rest_below(source)?;
-            let to = target.join(rest);
-            let old = db.node(&to, target_depth)?;
-            let same_text = old.as_ref().is_some_and(|old| old.checksum == row.checksum);
-            let exists = old.as_ref().is_some_and(|old| old.presence == Presence::Normal);
-            let kind = row.kind;
-            let new = NodeRow {
-                relpath: to.clone(),
-                op_depth: target_depth,
-                moved_here: true,
-                moved_to: old.as_ref().and_then(|old| old.moved_to.clone()),
-                translated_size: old.as_ref().filter(|_| same_text).and_then(|o| o.translated_size),
-                last_mod_time: old.as_ref().filter(|_| same_text).and_then(|o| o.last_mod_time),
-                dav_cache: None,
-                inherited_props: None,
-                file_external: false,
-                ..row
-            };
-            db.put_node(&new)?;
-            if depth_of(&to) > target_depth + 1 && !exists {
-                db.extend_parent_delete(&to, kind, target_depth)?;
-            }
-            wanted.insert(to);
-        }
-        for row in db.rows_of_layer(target, target_depth)? {
-            if wanted.contains(&row.relpath) {
-                continue;
-            }
-            self.drop_moved(&row)?;
-        }
-        Ok(())
+/// Removes a row of a move's destination that its source does not have any more.
+fn drop_moved(db: &Db, row: &NodeRow) -> Result<()> {
+    let shadowed = db.layers(&row.relpath)?.into_iter().find(|r| r.op_depth < row.op_depth);
+    if shadowed.is_some_and(|r| r.presence.is_there()) {
+        let deletion =
+            NodeRow::new(row.relpath.clone(), row.op_depth, Presence::BaseDeleted, row.kind);
+        db.put_node(&deletion)?;
+    } else {
+        db.remove_node(&row.relpath, row.op_depth)?;
     }
-
-    /// Removes a row of a move's destination that its source does not have any more.
-    fn drop_moved(&self, row: &NodeRow) -> Result<()> {
-        let db = self.db();
-        let shadowed = db.layers(&row.relpath)?.into_iter().find(|r| r.op_depth < row.op_depth);
-        if shadowed.is_some_and(|r| r.presence.is_there()) {
-            let deletion =
-                NodeRow::new(row.relpath.clone(), row.op_depth, Presence::BaseDeleted, row.kind);
-            db.put_node(&deletion)?;
-        } else {
-            db.remove_node(&row.relpath, row.op_depth)?;
-        }
-        clear_unshadowed(self.db(), &row.relpath, row.op_depth)?;
-        db.retract_parent_delete(&row.relpath, row.op_depth)
-    }
+    clear_unshadowed(db, &row.relpath, row.op_depth)?;
+    db.retract_parent_delete(&row.relpath, row.op_depth)
 }
 
 fn moves_out_of(db: &Db, relpath: &RelPath, op_depth: i64) -> Result<Vec<Pair>> {

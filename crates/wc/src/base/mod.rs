@@ -6,11 +6,10 @@
 //! [`Db::retract_parent_delete`]. All of this runs within a transaction of the caller.
 
 mod bump;
-mod copy;
-mod follow;
+pub(crate) mod copy;
+pub(crate) mod follow;
 mod moved;
 mod remove;
-
 use rusqlite::params;
 use sapwood_core::PropList;
 use sapwood_core::exact::signed;

@@ -1,5 +1,4 @@
 //! Externals that a commit of a directory takes along when it is asked to.
-
 use sapwood_core::Depth;
 use sapwood_core::paths::RelPath;
 
@@ -16,48 +15,42 @@ pub struct Committable {
     pub kind: Kind,
 }
 
-impl WorkingCopy {
-    /// The externals below a directory that follow the youngest revision of the repository that this
-    /// working copy is of; those within other externals too, with a depth of infinity.
-    ///
-    /// # Errors
-    /// SQLite's.
-    pub fn committable_externals(
-        &self,
-        relpath: &RelPath,
-        depth: Depth,
-    ) -> Result<Vec<Committable>> {
-        let root = self.db().base(RelPath::ROOT)?.and_then(|row| row.repos_id);
-        let mut found = Vec::new();
-        for row in self.db().externals(relpath)? {
-            let immediate = row.relpath.parent() == relpath;
-            let deep_enough = match depth {
-                Depth::Files => immediate && row.kind == Kind::File,
-                Depth::Immediates => immediate,
-                _ => true,
-            };
-            if row.relpath == relpath || row.def_revision.is_some() || !deep_enough {
-                continue;
-            }
-            if Some(row.repos_id) != root {
-                continue;
-            }
-            let abspath = self.abspath(&row.relpath);
-            if row.kind == Kind::Dir {
-                if !abspath.is_dir() {
-                    continue;
-                }
-                found.push(Committable { abspath: abspath.clone(), kind: row.kind });
-                if matches!(depth, Depth::Infinity | Depth::Unknown)
-                    && let Ok((inner, at)) = Self::find(&abspath, self.options().clone())
-                    && at.is_empty()
-                {
-                    found.extend(inner.committable_externals(RelPath::ROOT, depth)?);
-                }
-            } else {
-                found.push(Committable { abspath, kind: row.kind });
-            }
+/// As [`WorkingCopy::committable_externals`].
+pub(crate) fn committable_externals(
+    wc: &WorkingCopy,
+    relpath: &RelPath,
+    depth: Depth,
+) -> Result<Vec<Committable>> {
+    let root = wc.db().base(RelPath::ROOT)?.and_then(|row| row.repos_id);
+    let mut found = Vec::new();
+    for row in wc.db().externals(relpath)? {
+        let immediate = row.relpath.parent() == relpath;
+        let deep_enough = match depth {
+            Depth::Files => immediate && row.kind == Kind::File,
+            Depth::Immediates => immediate,
+            _ => true,
+        };
+        if row.relpath == relpath || row.def_revision.is_some() || !deep_enough {
+            continue;
         }
-        Ok(found)
+        if Some(row.repos_id) != root {
+            continue;
+        }
+        let abspath = wc.abspath(&row.relpath);
+        if row.kind == Kind::Dir {
+            if !abspath.is_dir() {
+                continue;
+            }
+            found.push(Committable { abspath: abspath.clone(), kind: row.kind });
+            if matches!(depth, Depth::Infinity | Depth::Unknown)
+                && let Ok((inner, at)) = WorkingCopy::find(&abspath, wc.options().clone())
+                && at.is_empty()
+            {
+                found.extend(inner.committable_externals(RelPath::ROOT, depth)?);
+            }
+        } else {
+            found.push(Committable { abspath, kind: row.kind });
+        }
     }
+    Ok(found)
 }

@@ -3,7 +3,6 @@
 //! Candidates come from status, which finds the changes; then the layers of each are examined. A
 //! layer above BASE is committed as the operation that it is: the root of an addition, a copy or a
 //! deletion becomes an item; a node below it becomes one only where it differs from it.
-
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
@@ -11,9 +10,9 @@ use sapwood_core::paths::{RelPath, RelPathBuf, Url, UrlBuf};
 use sapwood_core::{CancelToken, Depth, ErrorCode, NodeKind, Revnum};
 
 use super::{Changes, Item};
-use crate::db::{Kind, NodeRow, Presence, depth_of, parent_of};
+use crate::db::{Db, Kind, NodeRow, Presence, depth_of, parent_of};
 use crate::error::{Error, Result};
-use crate::root::WorkingCopy;
+use crate::root::{Disk, WorkingCopy};
 use crate::status::{self, State, Status};
 use crate::view::{self, View, operation_root};
 
@@ -80,7 +79,7 @@ impl Standing {
         Ok(Self {
             added,
             deleted,
-            replaced: added && op_root && replaces(wc, view)?,
+            replaced: added && op_root && replaces(wc.db(), view)?,
             op_root,
             revision,
             origin: top.repos_path.clone().zip(top.revision).filter(|_| added),
@@ -89,12 +88,12 @@ impl Standing {
 }
 
 /// Whether an addition replaces a node that its parent directory really has.
-fn replaces(wc: &WorkingCopy, view: &View) -> Result<bool> {
+fn replaces(db: &Db, view: &View) -> Result<bool> {
     let Some(under) = view.below().filter(|row| row.presence.is_there()) else {
         return Ok(false);
     };
     let Some(parent) = parent_of(&view.top().relpath) else { return Ok(false) };
-    let layers = wc.db().layers(parent)?;
+    let layers = db.layers(parent)?;
     let depth_at = |at: usize| layers.get(at).map(|row: &NodeRow| row.op_depth);
     Ok(match depth_at(0) {
         Some(depth) if depth >= under.op_depth => depth == under.op_depth,
@@ -127,7 +126,7 @@ impl Harvest {
         options: &HarvestOptions,
     ) -> Result<()> {
         wc.db().questions(|| {
-            refuse_in_tree_conflict(wc, relpath)?;
+            refuse_in_tree_conflict(wc.db(), wc.disk(), relpath)?;
             self.walk(wc, relpath, options, None, None)
         })
     }
@@ -156,7 +155,7 @@ impl Harvest {
         check: Option<CheckKind<'_>>,
     ) -> Result<()> {
         if wc.view(relpath)?.is_none() && wc.db().actual(relpath)?.is_none() {
-            return Err(unversioned(wc, relpath));
+            return Err(unversioned(wc.disk(), relpath));
         }
         let how = status::Options {
             depth: options.depth,
@@ -254,21 +253,21 @@ impl Harvest {
     }
 }
 
-fn unversioned(wc: &WorkingCopy, relpath: &RelPath) -> Error {
-    let shown = wc.abspath(relpath);
+fn unversioned(disk: &Disk, relpath: &RelPath) -> Error {
+    let shown = disk.abspath(relpath);
     Error::new(
         ErrorCode::ILLEGAL_TARGET,
         format!("'{}' is not under version control", shown.display()),
     )
 }
 
-fn refuse_in_tree_conflict(wc: &WorkingCopy, relpath: &RelPath) -> Result<()> {
+fn refuse_in_tree_conflict(db: &Db, disk: &Disk, relpath: &RelPath) -> Result<()> {
     let mut at = parent_of(relpath);
     while let Some(dir) = at {
-        let data = wc.db().actual(dir)?.and_then(|row| row.conflict_data);
+        let data = db.actual(dir)?.and_then(|row| row.conflict_data);
         let tree = data.map(|bytes| crate::conflict::Conflict::parse(&bytes)).transpose()?;
         if tree.is_some_and(|conflict| conflict.tree.is_some()) {
-            let shown = wc.abspath(dir);
+            let shown = disk.abspath(dir);
             return Err(Error::new(
                 ErrorCode::WC_FOUND_CONFLICT,
                 format!("Aborting commit: '{}' remains in tree-conflict", shown.display()),
@@ -305,7 +304,11 @@ impl Walk<'_> {
         let is_root = status.relpath == self.root;
         match status.node {
             State::Unversioned | State::Ignored | State::External | State::None => {
-                return if is_root { Err(unversioned(self.wc, self.root)) } else { Ok(false) };
+                return if is_root {
+                    Err(unversioned(self.wc.disk(), self.root))
+                } else {
+                    Ok(false)
+                };
             }
             State::Normal
                 if self.copy.is_none()

@@ -7,12 +7,11 @@
 //! [`WorkingCopy::process_committed`](crate::WorkingCopy::process_committed), in one transaction for
 //! each working copy; files follow by work items.
 
-mod externals;
+pub(crate) mod externals;
 mod harvest;
 mod outgoing;
-mod process;
+pub(crate) mod process;
 mod rows;
-
 use sapwood_core::paths::{RelPathBuf, UrlBuf};
 use sapwood_core::{NodeKind, Revnum};
 

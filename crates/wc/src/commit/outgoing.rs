@@ -1,6 +1,5 @@
 //! Sends the text of a changed file to the repository: it is read once, in normal form, and stored
 //! as the new pristine text at the same time.
-
 use std::fs::File;
 use std::io::{self, BufReader, Read, Write};
 use std::os::unix::fs::PermissionsExt;
@@ -11,11 +10,10 @@ use sapwood_core::{ErrorCode, Md5, Meter, SvnError, SvnResult};
 use sapwood_delta::{ComputedDelta, FullText, TextDelta};
 
 use super::Item;
-use crate::db::NodeRow;
+use crate::db::{Db, NodeRow};
 use crate::error::{Error, Result};
-use crate::pristine::{NewPristine, PristineWriter};
+use crate::pristine::{NewPristine, PristineWriter, stored_pristine};
 use crate::props::rules::sets_flags;
-use crate::root::WorkingCopy;
 use crate::translate::{Direction, TranslatedReader, Translation, special};
 use crate::view::FileStat;
 
@@ -88,7 +86,7 @@ impl Outgoing {
         } else {
             let file = File::open(&path).map_err(failed)?;
             if !translation.is_needed() && !sets_flags(&props) {
-                as_read = past_stat(wc, &file).map_err(failed)?;
+                as_read = past_stat(wc.db(), &file).map_err(failed)?;
             }
             if translation.is_needed() {
                 let translator = translation.translator(Direction::ToNormal, false)?;
@@ -108,7 +106,7 @@ impl Outgoing {
                     what: format!("pristine text {sha1} has no row"),
                 })?;
                 // A missing text base is not fetched: the whole text is sent.
-                wc.stored_pristine(&sha1, known.hydrated)?.map(|file| Base {
+                stored_pristine(wc.db(), wc.disk(), &sha1, known.hydrated)?.map(|file| Base {
                     file: Md5Reader::new(BufReader::new(file)),
                     md5: known.md5,
                     shown: path.display().to_string(),
@@ -160,10 +158,10 @@ impl Outgoing {
 
 /// Size and time of an open file that may be written and not executed, if files that are changed from now on get
 /// a later time.
-fn past_stat(wc: &WorkingCopy, file: &File) -> io::Result<Option<FileStat>> {
+fn past_stat(db: &Db, file: &File) -> io::Result<Option<FileStat>> {
     let found = file.metadata()?;
     let mode = found.permissions().mode();
     let stat = FileStat::of(&found);
     let as_made = mode & 0o111 == 0 && mode & 0o200 != 0;
-    Ok((stat.file && as_made && wc.db().clock().is_past(stat.mtime)).then_some(stat))
+    Ok((stat.file && as_made && db.clock().is_past(stat.mtime)).then_some(stat))
 }

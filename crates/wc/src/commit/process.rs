@@ -4,7 +4,6 @@
 //! to BASE, forgets local properties, changelists and locks, and writes down the work on files,
 //! which follows: keywords are expanded anew, flags set, size and time recorded. Of a file that
 //! has no such property and is still as it was read, size and time are recorded at once.
-
 use std::collections::HashMap;
 
 use sapwood_core::date::Timestamp;
@@ -14,6 +13,7 @@ use sapwood_core::{CancelToken, ErrorCode, Revnum, Sha1, path};
 use super::{Changes, SentText};
 use crate::db::{Kind, NodeRow, Presence, depth_of, parent_of};
 use crate::error::{Error, Result};
+use crate::locks::owns_lock;
 use crate::root::WorkingCopy;
 use crate::view::{FileStat, Status, View, stat_file};
 use crate::work_item::WorkItem;
@@ -46,41 +46,36 @@ pub struct Revision {
     pub keep_changelists: bool,
 }
 
-impl WorkingCopy {
-    /// Makes the committed nodes BASE. The caller holds the locks that the commit took.
-    ///
-    /// # Errors
-    /// SQLite's, those of files; `E155005` without a lock.
-    pub fn process_committed(
-        &self,
-        mut committed: Vec<CommittedNode>,
-        revision: &Revision,
-        cancel: &CancelToken,
-    ) -> Result<()> {
-        committed.sort_by(|a, b| path::compare(&a.relpath, &b.relpath));
-        let has_work = self.db().write(|db| {
-            let mut texts = HashMap::new();
-            for node in &mut committed {
-                if let Some(SentText { pristine, as_read }) = node.text.take() {
-                    texts.insert(node.relpath.clone(), SentFile { sha1: pristine.sha1, as_read });
-                    self.install_pristine(pristine)?;
-                }
+/// As [`WorkingCopy::process_committed`].
+pub(crate) fn process_committed(
+    wc: &WorkingCopy,
+    mut committed: Vec<CommittedNode>,
+    revision: &Revision,
+    cancel: &CancelToken,
+) -> Result<()> {
+    committed.sort_by(|a, b| path::compare(&a.relpath, &b.relpath));
+    let has_work = wc.db().write(|db| {
+        let mut texts = HashMap::new();
+        for node in &mut committed {
+            if let Some(SentText { pristine, as_read }) = node.text.take() {
+                texts.insert(node.relpath.clone(), SentFile { sha1: pristine.sha1, as_read });
+                wc.install_pristine(pristine)?;
             }
-            let process = Process { wc: self, revision, texts };
-            let mut recursive: Option<&RelPath> = None;
-            for node in &committed {
-                if recursive.is_some_and(|root| node.relpath.is_at_or_below(root)) {
-                    continue;
-                }
-                if node.recurse {
-                    recursive = Some(&node.relpath);
-                }
-                process.node(node)?;
+        }
+        let process = Process { wc, revision, texts };
+        let mut recursive: Option<&RelPath> = None;
+        for node in &committed {
+            if recursive.is_some_and(|root| node.relpath.is_at_or_below(root)) {
+                continue;
             }
-            db.has_work()
-        })?;
-        if has_work { self.run_queue(cancel) } else { Ok(()) }
-    }
+            if node.recurse {
+                recursive = Some(&node.relpath);
+            }
+            process.node(node)?;
+        }
+        db.has_work()
+    })?;
+    if has_work { wc.run_queue(cancel) } else { Ok(()) }
 }
 
 struct Process<'a> {
@@ -148,7 +143,7 @@ impl Process<'_> {
         let top = view.top();
         let relpath = top.relpath.as_path();
         let dir = if top.kind == Kind::Dir { Some(relpath) } else { parent_of(relpath) };
-        if !self.wc.owns_lock(dir.unwrap_or(RelPath::ROOT)) {
+        if !owns_lock(self.wc, dir.unwrap_or(RelPath::ROOT)) {
             let shown = self.wc.abspath(relpath);
             return Err(Error::new(
                 ErrorCode::WC_NOT_LOCKED,

@@ -1,5 +1,4 @@
 //! The names of the files that conflicts leave beside a node.
-
 use std::fs::OpenOptions;
 use std::io::ErrorKind;
 
@@ -7,7 +6,7 @@ use sapwood_core::ErrorCode;
 use sapwood_core::paths::{RelPath, RelPathBuf};
 
 use crate::error::{Error, Result};
-use crate::root::WorkingCopy;
+use crate::root::{Disk, WorkingCopy};
 
 /// The name of the file about property conflicts of a directory, without its extension.
 pub const DIRECTORY: &str = "dir_conflicts";
@@ -21,21 +20,21 @@ const TRIES: u32 = 99_999;
 ///
 /// # Errors
 /// When no file can be made there; `E135003` when all names are taken.
-pub fn reserve(wc: &WorkingCopy, dir: &RelPath, name: &str, suffix: &str) -> Result<RelPathBuf> {
+pub fn reserve(disk: &Disk, dir: &RelPath, name: &str, suffix: &str) -> Result<RelPathBuf> {
     let base = dir.child(name);
     for number in 1..=TRIES {
         let relpath = RelPathBuf::new(match number {
             1 => format!("{base}{suffix}"),
             number => format!("{base}.{number}{suffix}"),
         })?;
-        let file = wc.abspath(&relpath);
+        let file = disk.abspath(&relpath);
         match OpenOptions::new().write(true).create_new(true).open(&file) {
             Ok(_) => return Ok(relpath),
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
             Err(error) => return Err(Error::io(error, "Can't open", &file)),
         }
     }
-    let shown = wc.abspath(&base);
+    let shown = disk.abspath(&base);
     Err(Error::new(
         ErrorCode::IO_UNIQUE_NAMES_EXHAUSTED,
         format!("Unable to make name for '{}'", shown.display()),
@@ -48,9 +47,9 @@ pub fn reserve(wc: &WorkingCopy, dir: &RelPath, name: &str, suffix: &str) -> Res
 /// As [`reserve`].
 pub(crate) fn reserve_prej(wc: &WorkingCopy, relpath: &RelPath) -> Result<RelPathBuf> {
     if wc.abspath(relpath).is_dir() {
-        reserve(wc, relpath, DIRECTORY, PREJ)
+        reserve(wc.disk(), relpath, DIRECTORY, PREJ)
     } else {
         let (dir, name) = relpath.parent_and_name();
-        reserve(wc, dir, name, PREJ)
+        reserve(wc.disk(), dir, name, PREJ)
     }
 }

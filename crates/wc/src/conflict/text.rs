@@ -3,7 +3,6 @@
 //! Texts are compared in normal form. Changes of files are returned as work items, so that they
 //! happen after the database has been updated; the files that they need are in `.svn/tmp` until
 //! then.
-
 use std::fs::{self, File};
 use std::io::{BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
@@ -425,9 +424,9 @@ impl TextMerge<'_> {
         work: &mut Vec<WorkItem>,
     ) -> Result<TextConflict> {
         let (dir, name) = self.relpath.parent_and_name();
-        let left_copy = reserve(wc, dir, name, self.suffix.unwrap_or(self.left_label))?;
-        let right_copy = reserve(wc, dir, name, self.suffix.unwrap_or(self.right_label))?;
-        let target_copy = reserve(wc, dir, name, self.suffix.unwrap_or(self.target_label))?;
+        let left_copy = reserve(wc.disk(), dir, name, self.suffix.unwrap_or(self.left_label))?;
+        let right_copy = reserve(wc.disk(), dir, name, self.suffix.unwrap_or(self.right_label))?;
+        let target_copy = reserve(wc.disk(), dir, name, self.suffix.unwrap_or(self.target_label))?;
         let translate = |from: &RelPath, to: &RelPath| WorkItem::FileTranslate {
             relpath: self.relpath.to_owned(),
             from: from.to_owned(),
@@ -458,8 +457,8 @@ impl TextMerge<'_> {
     /// Binary files are not merged: the incoming texts are written beside the local file.
     fn binary(&self, wc: &WorkingCopy, left: &Path, local: Local) -> Result<TextMerged> {
         let (dir, name) = self.relpath.parent_and_name();
-        let left_copy = reserve(wc, dir, name, self.suffix.unwrap_or(self.left_label))?;
-        let right_copy = reserve(wc, dir, name, self.suffix.unwrap_or(self.right_label))?;
+        let left_copy = reserve(wc.disk(), dir, name, self.suffix.unwrap_or(self.left_label))?;
+        let right_copy = reserve(wc.disk(), dir, name, self.suffix.unwrap_or(self.right_label))?;
         for (from, to) in [(left, &left_copy), (self.right, &right_copy)] {
             let failed = |e| Error::io(e, "Can't copy file", from);
             let mut source = File::open(from).map_err(failed)?;
@@ -470,7 +469,7 @@ impl TextMerge<'_> {
         let mine = match local {
             Local::Itself(_) => None,
             Local::Copy(file) => {
-                let to = reserve(wc, dir, name, self.suffix.unwrap_or(self.target_label))?;
+                let to = reserve(wc.disk(), dir, name, self.suffix.unwrap_or(self.target_label))?;
                 work.push(WorkItem::FileMove { from: file.keep(wc)?, to: to.clone() });
                 Some(to)
             }

@@ -1,4 +1,4 @@
 //! Externals: what `svn:externals` defines.
 
-mod definitions;
+pub(crate) mod definitions;
 pub mod parse;

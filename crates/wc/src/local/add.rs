@@ -1,5 +1,4 @@
 //! Additions of what is on disk.
-
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs;
@@ -18,8 +17,10 @@ use crate::error::{Error, Result};
 use crate::gather::Gathered;
 use crate::ignore::Patterns;
 use crate::props::WorkingFile;
+use crate::props::inherited::inherited_props;
 use crate::props::rules::{self, AUTO_PROPS, TRUE_VALUE};
-use crate::root::WorkingCopy;
+use crate::root::{Disk, WorkingCopy};
+use crate::status::ignore_patterns;
 use crate::view::Status;
 use crate::work_item::WorkItem;
 
@@ -65,332 +66,326 @@ fn is_exists(error: &Error) -> bool {
     matches!(error, Error::AlreadyVersioned(_))
 }
 
-impl WorkingCopy {
-    /// Adds a file, a link, or a directory with what is in it. Takes the lock that it needs.
-    ///
-    /// # Errors
-    /// E150002 for what is versioned (unless `force`), E155010 for what is not there, E150000 below
-    /// what is not versioned; what automatic properties do not allow.
-    pub fn add(
-        &self,
-        relpath: &RelPath,
-        options: &AddOptions,
-        gathered: &Gathered<'_>,
-    ) -> Result<()> {
-        if relpath.is_empty() && !options.force {
-            return Err(already(self.root()));
-        }
-        let parent = parent_of(relpath).unwrap_or(RelPath::ROOT);
-        let mut above = parent;
-        if options.parents {
-            while !self.is_versioned_dir(above)? {
-                let message = || Error::new(ErrorCode::CLIENT_NO_VERSIONED_PARENT, "");
-                if path::basename(above) == ".svn" {
-                    let shown = self.abspath(above);
-                    return Err(Error::new(
-                        ErrorCode::RESERVED_FILENAME_SPECIFIED,
-                        format!("'{}' ends in a reserved name", shown.display()),
-                    ));
-                }
-                above = parent_of(above).ok_or_else(message)?;
-            }
-        }
-        let lock_at = if self.is_versioned_dir(above)? { above } else { RelPath::ROOT };
-        gathered.lock(lock_at)?;
-        if above != parent {
-            self.add_parents(relpath, above, gathered)?;
-        }
-        let result = match self.on_disk_at(relpath)? {
-            Some(OnDisk::Dir) => {
-                let ignores = (!options.no_ignore).then(Patterns::none);
-                self.add_dir(relpath, options.depth, options, None, ignores, true, gathered)
-            }
-            Some(OnDisk::File { .. }) => self.add_file(relpath, options, None, gathered),
-            None => Err(self.nothing_to_add(relpath)?),
-        };
-        match result {
-            Err(e) if options.force && is_exists(&e) => Ok(()),
-            other => other,
-        }
+/// As [`WorkingCopy::add`].
+pub(crate) fn add(
+    wc: &WorkingCopy,
+    relpath: &RelPath,
+    options: &AddOptions,
+    gathered: &Gathered<'_>,
+) -> Result<()> {
+    if relpath.is_empty() && !options.force {
+        return Err(already(wc.root()));
     }
-
-    fn is_versioned_dir(&self, relpath: &RelPath) -> Result<bool> {
-        Ok(self.view(relpath)?.is_some_and(|view| {
-            view.is_dir()
-                && matches!(view.status(), Status::Normal | Status::Incomplete | Status::Added)
-        }))
-    }
-
-    fn nothing_to_add(&self, relpath: &RelPath) -> Result<Error> {
-        let shown = self.abspath(relpath);
-        let shown = shown.display();
-        if self.db().actual(relpath)?.is_some_and(|a| a.conflict_data.is_some()) {
-            return Ok(in_conflict(&shown));
-        }
-        Ok(Error::new(ErrorCode::WC_PATH_NOT_FOUND, format!("'{shown}' not found")))
-    }
-
-    fn add_parents(
-        &self,
-        relpath: &RelPath,
-        above: &RelPath,
-        gathered: &Gathered<'_>,
-    ) -> Result<()> {
-        let below = relpath.rest_below(above)?;
-        let mut at = above.to_owned();
-        for name in path::components(below.parent()) {
-            at = at.child(name);
-            let dir = self.abspath(&at);
-            if let Some(OnDisk::File { .. }) = self.on_disk_at(&at)? {
-                let target = self.abspath(relpath);
+    let parent = parent_of(relpath).unwrap_or(RelPath::ROOT);
+    let mut above = parent;
+    if options.parents {
+        while !is_versioned_dir(wc.db(), above)? {
+            let message = || Error::new(ErrorCode::CLIENT_NO_VERSIONED_PARENT, "");
+            if path::basename(above) == ".svn" {
+                let shown = wc.abspath(above);
                 return Err(Error::new(
-                    ErrorCode::CLIENT_NO_VERSIONED_PARENT,
-                    format!(
-                        "'{}' prevents creating parent of '{}'",
-                        dir.display(),
-                        target.display()
-                    ),
+                    ErrorCode::RESERVED_FILENAME_SPECIFIED,
+                    format!("'{}' ends in a reserved name", shown.display()),
                 ));
             }
-            fs::create_dir_all(&dir).map_err(|e| Error::io(e, "Can't create directory", &dir))?;
-            self.add_one(&at, &PropList::new(), &|value| gathered.notify(value))?;
-        }
-        Ok(())
-    }
-
-    fn on_disk_at(&self, relpath: &RelPath) -> Result<Option<OnDisk>> {
-        let path = self.abspath(relpath);
-        match fs::symlink_metadata(&path) {
-            Ok(found) if found.is_dir() => Ok(Some(OnDisk::Dir)),
-            Ok(found) => Ok(Some(OnDisk::File { special: !found.is_file() })),
-            Err(e) if crate::status::is_missing(&e) => Ok(None),
-            Err(e) => Err(Error::io(e, "Can't check path", &path)),
+            above = parent_of(above).ok_or_else(message)?;
         }
     }
+    let lock_at = if is_versioned_dir(wc.db(), above)? { above } else { RelPath::ROOT };
+    gathered.lock(lock_at)?;
+    if above != parent {
+        add_parents(wc, relpath, above, gathered)?;
+    }
+    let result = match on_disk_at(wc.disk(), relpath)? {
+        Some(OnDisk::Dir) => {
+            let ignores = (!options.no_ignore).then(Patterns::none);
+            add_dir(wc, relpath, options.depth, options, None, ignores, true, gathered)
+        }
+        Some(OnDisk::File { .. }) => add_file(wc, relpath, options, None, gathered),
+        None => Err(nothing_to_add(wc.db(), wc.disk(), relpath)?),
+    };
+    match result {
+        Err(e) if options.force && is_exists(&e) => Ok(()),
+        other => other,
+    }
+}
 
-    #[expect(clippy::too_many_arguments, reason = "the state of a recursion")]
-    fn add_dir(
-        &self,
-        relpath: &RelPath,
-        depth: Depth,
-        options: &AddOptions,
-        auto: Option<&AutoProps>,
-        ignores: Option<Patterns>,
-        refresh: bool,
-        gathered: &Gathered<'_>,
-    ) -> Result<()> {
-        gathered.step()?;
-        let notify = |value: &Notify<'_>| gathered.notify(value);
-        let existed = match self.add_one(relpath, &PropList::new(), &notify) {
-            Err(e) if options.force && is_exists(&e) => true,
-            other => {
-                other?;
-                false
+fn is_versioned_dir(db: &Db, relpath: &RelPath) -> Result<bool> {
+    Ok(db.view(relpath)?.is_some_and(|view| {
+        view.is_dir()
+            && matches!(view.status(), Status::Normal | Status::Incomplete | Status::Added)
+    }))
+}
+
+fn nothing_to_add(db: &Db, disk: &Disk, relpath: &RelPath) -> Result<Error> {
+    let shown = disk.abspath(relpath);
+    let shown = shown.display();
+    if db.actual(relpath)?.is_some_and(|a| a.conflict_data.is_some()) {
+        return Ok(in_conflict(&shown));
+    }
+    Ok(Error::new(ErrorCode::WC_PATH_NOT_FOUND, format!("'{shown}' not found")))
+}
+
+fn add_parents(
+    wc: &WorkingCopy,
+    relpath: &RelPath,
+    above: &RelPath,
+    gathered: &Gathered<'_>,
+) -> Result<()> {
+    let below = relpath.rest_below(above)?;
+    let mut at = above.to_owned();
+    for name in path::components(below.parent()) {
+        at = at.child(name);
+        let dir = wc.abspath(&at);
+        if let Some(OnDisk::File { .. }) = on_disk_at(wc.disk(), &at)? {
+            let target = wc.abspath(relpath);
+            return Err(Error::new(
+                ErrorCode::CLIENT_NO_VERSIONED_PARENT,
+                format!("'{}' prevents creating parent of '{}'", dir.display(), target.display()),
+            ));
+        }
+        fs::create_dir_all(&dir).map_err(|e| Error::io(e, "Can't create directory", &dir))?;
+        wc.add_one(&at, &PropList::new(), &|value| gathered.notify(value))?;
+    }
+    Ok(())
+}
+
+fn on_disk_at(disk: &Disk, relpath: &RelPath) -> Result<Option<OnDisk>> {
+    let path = disk.abspath(relpath);
+    match fs::symlink_metadata(&path) {
+        Ok(found) if found.is_dir() => Ok(Some(OnDisk::Dir)),
+        Ok(found) => Ok(Some(OnDisk::File { special: !found.is_file() })),
+        Err(e) if crate::status::is_missing(&e) => Ok(None),
+        Err(e) => Err(Error::io(e, "Can't check path", &path)),
+    }
+}
+
+#[expect(clippy::too_many_arguments, reason = "the state of a recursion")]
+fn add_dir(
+    wc: &WorkingCopy,
+    relpath: &RelPath,
+    depth: Depth,
+    options: &AddOptions,
+    auto: Option<&AutoProps>,
+    ignores: Option<Patterns>,
+    refresh: bool,
+    gathered: &Gathered<'_>,
+) -> Result<()> {
+    gathered.step()?;
+    let notify = |value: &Notify<'_>| gathered.notify(value);
+    let existed = match wc.add_one(relpath, &PropList::new(), &notify) {
+        Err(e) if options.force && is_exists(&e) => true,
+        other => {
+            other?;
+            false
+        }
+    };
+    let ignores = match ignores {
+        Some(_) if refresh => Some(ignore_patterns(wc.db(), relpath, &options.ignores)?),
+        other => other,
+    };
+    let fresh;
+    let auto = match auto {
+        None if !existed => {
+            fresh = auto_props_at(wc.db(), wc.disk(), relpath, options)?;
+            Some(&fresh)
+        }
+        given => given,
+    };
+    // What is below an unversioned directory inherits the same.
+    let refresh = refresh && existed;
+    let dir = wc.abspath(relpath);
+    for name in names_in(&dir)? {
+        let Some(name) = name.to_str() else {
+            return Err(Error::not_utf8(&dir, name.as_encoded_bytes()));
+        };
+        if ignores.as_ref().is_some_and(|i| i.matches(name.as_bytes())) {
+            continue;
+        }
+        let child = relpath.child(name);
+        match on_disk_at(wc.disk(), &child)? {
+            Some(OnDisk::Dir) if depth >= Depth::Immediates => {
+                let deeper = if depth == Depth::Immediates { Depth::Empty } else { depth };
+                let ignores = ignores.clone();
+                add_dir(wc, &child, deeper, options, auto, ignores, refresh, gathered)?;
             }
-        };
-        let ignores = match ignores {
-            Some(_) if refresh => Some(self.ignore_patterns(relpath, &options.ignores)?),
-            other => other,
-        };
+            Some(OnDisk::File { .. }) if depth >= Depth::Files => {
+                match add_file(wc, &child, options, auto, gathered) {
+                    Err(e) if options.force && is_exists(&e) => {}
+                    other => other?,
+                }
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+fn add_file(
+    wc: &WorkingCopy,
+    relpath: &RelPath,
+    options: &AddOptions,
+    auto: Option<&AutoProps>,
+    gathered: &Gathered<'_>,
+) -> Result<()> {
+    gathered.step()?;
+    let notify = |value: &Notify<'_>| gathered.notify(value);
+    let mut props = PropList::new();
+    if let Some(OnDisk::File { special: true }) = on_disk_at(wc.disk(), relpath)? {
+        props.set(names::SPECIAL, TRUE_VALUE);
+        return wc.add_one(relpath, &props, &notify);
+    }
+    let name = path::basename(relpath);
+    if options.auto_props.is_some() {
         let fresh;
         let auto = match auto {
-            None if !existed => {
-                fresh = self.auto_props_at(relpath, options)?;
-                Some(&fresh)
+            Some(auto) => auto,
+            None => {
+                fresh = auto_props_at(
+                    wc.db(),
+                    wc.disk(),
+                    parent_of(relpath).unwrap_or(RelPath::ROOT),
+                    options,
+                )?;
+                &fresh
             }
-            given => given,
         };
-        // What is below an unversioned directory inherits the same.
-        let refresh = refresh && existed;
-        let dir = self.abspath(relpath);
-        for name in names_in(&dir)? {
-            let Some(name) = name.to_str() else {
-                return Err(Error::not_utf8(&dir, name.as_encoded_bytes()));
-            };
-            if ignores.as_ref().is_some_and(|i| i.matches(name.as_bytes())) {
-                continue;
-            }
-            let child = relpath.child(name);
-            match self.on_disk_at(&child)? {
-                Some(OnDisk::Dir) if depth >= Depth::Immediates => {
-                    let deeper = if depth == Depth::Immediates { Depth::Empty } else { depth };
-                    let ignores = ignores.clone();
-                    self.add_dir(&child, deeper, options, auto, ignores, refresh, gathered)?;
-                }
-                Some(OnDisk::File { .. }) if depth >= Depth::Files => {
-                    match self.add_file(&child, options, auto, gathered) {
-                        Err(e) if options.force && is_exists(&e) => {}
-                        other => other?,
-                    }
-                }
-                _ => {}
-            }
-        }
-        Ok(())
+        props = auto.of(name);
     }
-
-    fn add_file(
-        &self,
-        relpath: &RelPath,
-        options: &AddOptions,
-        auto: Option<&AutoProps>,
-        gathered: &Gathered<'_>,
-    ) -> Result<()> {
-        gathered.step()?;
-        let notify = |value: &Notify<'_>| gathered.notify(value);
-        let mut props = PropList::new();
-        if let Some(OnDisk::File { special: true }) = self.on_disk_at(relpath)? {
-            props.set(names::SPECIAL, TRUE_VALUE);
-            return self.add_one(relpath, &props, &notify);
-        }
-        let name = path::basename(relpath);
-        if options.auto_props.is_some() {
-            let fresh;
-            let auto = match auto {
-                Some(auto) => auto,
-                None => {
-                    fresh =
-                        self.auto_props_at(parent_of(relpath).unwrap_or(RelPath::ROOT), options)?;
-                    &fresh
-                }
-            };
-            props = auto.of(name);
-        }
-        let path = self.abspath(relpath);
-        let failed = |e| Error::io(e, "Can't open file", &path);
-        let mut start = Vec::new();
-        if props.get(names::MIME_TYPE).is_none() {
-            use std::io::Read as _;
-            let file = fs::File::open(&path).map_err(failed)?;
-            file.take(1024).read_to_end(&mut start).map_err(failed)?;
-        }
-        let media = autoprops::media_type(name, &options.media_types, &start);
-        let executable = fs::metadata(&path).map_err(failed)?.permissions().mode() & 0o100 != 0;
-        autoprops::add_found(&mut props, media.as_deref(), executable);
-        self.add_one(relpath, &props, &notify)
+    let path = wc.abspath(relpath);
+    let failed = |e| Error::io(e, "Can't open file", &path);
+    let mut start = Vec::new();
+    if props.get(names::MIME_TYPE).is_none() {
+        use std::io::Read as _;
+        let file = fs::File::open(&path).map_err(failed)?;
+        file.take(1024).read_to_end(&mut start).map_err(failed)?;
     }
+    let media = autoprops::media_type(name, &options.media_types, &start);
+    let executable = fs::metadata(&path).map_err(failed)?.permissions().mode() & 0o100 != 0;
+    autoprops::add_found(&mut props, media.as_deref(), executable);
+    wc.add_one(relpath, &props, &notify)
+}
 
-    /// The automatic properties that hold for what is added to a directory.
-    fn auto_props_at(&self, relpath: &RelPath, options: &AddOptions) -> Result<AutoProps> {
-        let mut auto = options.auto_props.clone().unwrap_or_default();
-        let Some(view) = self.view(relpath)? else { return Ok(auto) };
-        for above in self.inherited_props(relpath, Some(AUTO_PROPS))? {
-            if let Some(value) = above.props.get(AUTO_PROPS) {
-                auto.add_value(value);
-            }
-        }
-        if let Some(value) = view.props()?.get(AUTO_PROPS) {
+/// The automatic properties that hold for what is added to a directory.
+fn auto_props_at(
+    db: &Db,
+    disk: &Disk,
+    relpath: &RelPath,
+    options: &AddOptions,
+) -> Result<AutoProps> {
+    let mut auto = options.auto_props.clone().unwrap_or_default();
+    let Some(view) = db.view(relpath)? else { return Ok(auto) };
+    for above in inherited_props(db, disk, relpath, Some(AUTO_PROPS))? {
+        if let Some(value) = above.props.get(AUTO_PROPS) {
             auto.add_value(value);
         }
-        Ok(auto)
     }
+    if let Some(value) = view.props()?.get(AUTO_PROPS) {
+        auto.add_value(value);
+    }
+    Ok(auto)
+}
 
-    /// Adds one node that is on disk, with these properties. Needs a lock on the parent.
-    ///
-    /// # Errors
-    /// As [`WorkingCopy::add`].
-    pub fn add_one(
-        &self,
-        relpath: &RelPath,
-        props: &PropList,
-        notify: &Notifier<'_>,
-    ) -> Result<()> {
-        let kind = self.check_addable(relpath)?;
-        self.check_parent_of_addition(relpath)?;
-        let path = self.abspath(relpath);
-        let shown = path.to_string_lossy();
-        let mut kept = PropList::new();
-        for (name, value) in props.iter() {
-            let mut file = WorkingFile { path: path.clone(), props };
-            let value = if name.starts_with(names::PREFIX) {
-                rules::canonicalize(name, value, &shown, kind, false, &mut file)?
-            } else {
-                value.to_vec()
-            };
-            kept.set(name, value);
+/// As [`WorkingCopy::add_one`].
+pub(crate) fn add_one(
+    wc: &WorkingCopy,
+    relpath: &RelPath,
+    props: &PropList,
+    notify: &Notifier<'_>,
+) -> Result<()> {
+    let kind = check_addable(wc.db(), wc.disk(), relpath)?;
+    check_parent_of_addition(wc.db(), wc.disk(), relpath)?;
+    let path = wc.abspath(relpath);
+    let shown = path.to_string_lossy();
+    let mut kept = PropList::new();
+    for (name, value) in props.iter() {
+        let mut file = WorkingFile { path: path.clone(), props };
+        let value = if name.starts_with(names::PREFIX) {
+            rules::canonicalize(name, value, &shown, kind, false, &mut file)?
+        } else {
+            value.to_vec()
+        };
+        kept.set(name, value);
+    }
+    let sync = kind == NodeKind::File && rules::sets_flags(&kept);
+    wc.db().write(|db| {
+        insert_addition(wc.db(), relpath, kind.into())?;
+        if !kept.is_empty() {
+            db.set_actual_props(relpath, Some(&kept))?;
         }
-        let sync = kind == NodeKind::File && rules::sets_flags(&kept);
-        self.db().write(|db| {
-            insert_addition(self.db(), relpath, kind.into())?;
-            if !kept.is_empty() {
-                db.set_actual_props(relpath, Some(&kept))?;
-            }
-            if sync {
-                db.add_work(&WorkItem::SyncFileFlags { relpath: relpath.to_owned() })?;
-            }
-            Ok(())
-        })?;
         if sync {
-            self.run_queue(&CancelToken::new())?;
-        }
-        let value = Notify {
-            kind: Some(kind),
-            mime_type: kept.get_str(names::MIME_TYPE),
-            ..Notify::new(Action::Add, &shown)
-        };
-        notify(&value);
-        Ok(())
-    }
-
-    pub(crate) fn check_addable(&self, relpath: &RelPath) -> Result<NodeKind> {
-        let path = self.abspath(relpath);
-        let shown = path.display();
-        if path::basename(relpath) == ".svn" {
-            return Err(Error::new(
-                ErrorCode::ENTRY_FORBIDDEN,
-                format!("Can't create an entry with a reserved name while trying to add '{shown}'"),
-            ));
-        }
-        if let Some(bad) = relpath.chars().find(|c| c.is_ascii_control()) {
-            return Err(Error::new(
-                ErrorCode::FS_PATH_SYNTAX,
-                format!("Invalid control character '0x{:02x}' in path '{shown}'", u32::from(bad)),
-            ));
-        }
-        let found = self.on_disk_at(relpath)?.ok_or_else(|| {
-            Error::new(ErrorCode::WC_PATH_NOT_FOUND, format!("'{shown}' not found"))
-        })?;
-        let actual = self.db().actual(relpath)?;
-        if actual.is_some_and(|a| a.conflict_data.is_some()) {
-            return Err(in_conflict(&shown));
-        }
-        match self.view(relpath)?.map(|view| view.status()) {
-            None | Some(Status::NotPresent | Status::Deleted) => Ok(found.kind()),
-            Some(_) => Err(already(&path)),
-        }
-    }
-
-    pub(crate) fn check_parent_of_addition(&self, relpath: &RelPath) -> Result<()> {
-        let path = self.abspath(relpath);
-        let shown = path.display();
-        let parent = parent_of(relpath).unwrap_or(RelPath::ROOT);
-        let view = self.view(parent)?;
-        let missing = || {
-            let message =
-                format!("Can't find parent directory's node while trying to add '{shown}'");
-            let cause: Option<sapwood_core::SvnError> =
-                view.is_none().then(|| Error::NodeNotFound(self.abspath(parent)).into());
-            let error = sapwood_core::SvnError::new(ErrorCode::ENTRY_NOT_FOUND, message);
-            Error::Svn(match cause {
-                Some(cause) => error.with_cause(cause),
-                None => error,
-            })
-        };
-        let found = view.as_ref().filter(|v| v.status().is_present()).ok_or_else(missing)?;
-        if found.status() == Status::Deleted {
-            return Err(Error::new(
-                ErrorCode::WC_SCHEDULE_CONFLICT,
-                format!("Can't add '{shown}' to a parent directory scheduled for deletion"),
-            ));
-        }
-        if !found.is_dir() {
-            return Err(Error::new(
-                ErrorCode::NODE_UNEXPECTED_KIND,
-                format!("Can't schedule an addition of '{shown}' below a not-directory node"),
-            ));
+            db.add_work(&WorkItem::SyncFileFlags { relpath: relpath.to_owned() })?;
         }
         Ok(())
+    })?;
+    if sync {
+        wc.run_queue(&CancelToken::new())?;
     }
+    let value = Notify {
+        kind: Some(kind),
+        mime_type: kept.get_str(names::MIME_TYPE),
+        ..Notify::new(Action::Add, &shown)
+    };
+    notify(&value);
+    Ok(())
+}
+
+pub(crate) fn check_addable(db: &Db, disk: &Disk, relpath: &RelPath) -> Result<NodeKind> {
+    let path = disk.abspath(relpath);
+    let shown = path.display();
+    if path::basename(relpath) == ".svn" {
+        return Err(Error::new(
+            ErrorCode::ENTRY_FORBIDDEN,
+            format!("Can't create an entry with a reserved name while trying to add '{shown}'"),
+        ));
+    }
+    if let Some(bad) = relpath.chars().find(|c| c.is_ascii_control()) {
+        return Err(Error::new(
+            ErrorCode::FS_PATH_SYNTAX,
+            format!("Invalid control character '0x{:02x}' in path '{shown}'", u32::from(bad)),
+        ));
+    }
+    let found = on_disk_at(disk, relpath)?
+        .ok_or_else(|| Error::new(ErrorCode::WC_PATH_NOT_FOUND, format!("'{shown}' not found")))?;
+    let actual = db.actual(relpath)?;
+    if actual.is_some_and(|a| a.conflict_data.is_some()) {
+        return Err(in_conflict(&shown));
+    }
+    match db.view(relpath)?.map(|view| view.status()) {
+        None | Some(Status::NotPresent | Status::Deleted) => Ok(found.kind()),
+        Some(_) => Err(already(&path)),
+    }
+}
+
+pub(crate) fn check_parent_of_addition(db: &Db, disk: &Disk, relpath: &RelPath) -> Result<()> {
+    let path = disk.abspath(relpath);
+    let shown = path.display();
+    let parent = parent_of(relpath).unwrap_or(RelPath::ROOT);
+    let view = db.view(parent)?;
+    let missing = || {
+        let message = format!("Can't find parent directory's node while trying to add '{shown}'");
+        let cause: Option<sapwood_core::SvnError> =
+            view.is_none().then(|| Error::NodeNotFound(disk.abspath(parent)).into());
+        let error = sapwood_core::SvnError::new(ErrorCode::ENTRY_NOT_FOUND, message);
+        Error::Svn(match cause {
+            Some(cause) => error.with_cause(cause),
+            None => error,
+        })
+    };
+    let found = view.as_ref().filter(|v| v.status().is_present()).ok_or_else(missing)?;
+    if found.status() == Status::Deleted {
+        return Err(Error::new(
+            ErrorCode::WC_SCHEDULE_CONFLICT,
+            format!("Can't add '{shown}' to a parent directory scheduled for deletion"),
+        ));
+    }
+    if !found.is_dir() {
+        return Err(Error::new(
+            ErrorCode::NODE_UNEXPECTED_KIND,
+            format!("Can't schedule an addition of '{shown}' below a not-directory node"),
+        ));
+    }
+    Ok(())
 }
 
 /// The names in a directory on disk but for the administrative one, sorted.

@@ -4,7 +4,6 @@
 //! that only BASE has are installed, nodes that both have are merged, and then the layer of the local
 //! addition is removed. What was added below it stays as an addition. All of it is one transaction; files
 //! follow by work items.
-
 use std::collections::BTreeMap;
 use std::fs;
 
@@ -13,9 +12,8 @@ use sapwood_core::notify::{Action as NotifyAction, State};
 use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::{CancelToken, NodeKind, PropList};
 
-use super::move_update::layer_of;
-use super::move_update::{Layer, Saying, notify_state};
-use super::resolve::forget_conflict;
+use super::choice::forget_conflict;
+use super::move_update::{Layer, Saying, layer_of, notify_state};
 use super::{Notifier, subtree};
 use crate::conflict::{
     Action, Conflict, Operation, PropChange, PropState, Reason, TextMerge, TextOutcome,
@@ -23,6 +21,8 @@ use crate::conflict::{
 };
 use crate::db::depth_of;
 use crate::error::{Error, Result};
+use crate::local::move_conflict::{location_of, require_lock};
+use crate::local::move_update::{notify_recorded, working_layer};
 use crate::local_mods::is_magic;
 use crate::root::{WorkingCopy, disk_kind};
 use crate::translate::{Translation, same_as_pristine};
@@ -34,36 +34,30 @@ struct AddUpdate<'a> {
     said: BTreeMap<RelPathBuf, Saying>,
 }
 
-impl WorkingCopy {
-    /// Merges a directory that was added here into the one that an update added. This resolves the tree
-    /// conflict between the two, and is reported. Needs a lock.
-    ///
-    /// # Errors
-    /// E155027 when BASE has no such directory; that files cannot be read or written.
-    pub fn update_local_add(
-        &self,
-        relpath: &RelPath,
-        cancel: &CancelToken,
-        notify: &Notifier<'_>,
-    ) -> Result<()> {
-        let (said, revision) = self.db().write(|db| {
-            self.require_lock(relpath)?;
-            let base = db.base(relpath)?;
-            let base = base.ok_or_else(|| Error::NodeNotFound(self.abspath(relpath)))?;
-            let mut update = AddUpdate { wc: self, cancel, said: BTreeMap::new() };
-            update.node(relpath)?;
-            let (lo, hi) = subtree(relpath);
-            db.execute(
-                "DELETE FROM nodes WHERE wc_id = ?1 AND (local_relpath = ?2 OR (local_relpath > ?3 AND \
-                 local_relpath < ?4)) AND op_depth = ?5",
-                params![db.wc_id(), relpath.as_str(), lo, hi, depth_of(relpath)],
-            )?;
-            forget_conflict(self.db(), relpath, |conflict| conflict.tree = None)?;
-            Ok((update.said, base.revision))
-        })?;
-        self.notify_recorded(said, relpath, revision, notify);
-        self.run_queue(cancel)
-    }
+/// As [`WorkingCopy::update_local_add`].
+pub(crate) fn update_local_add(
+    wc: &WorkingCopy,
+    relpath: &RelPath,
+    cancel: &CancelToken,
+    notify: &Notifier<'_>,
+) -> Result<()> {
+    let (said, revision) = wc.db().write(|db| {
+        require_lock(wc, relpath)?;
+        let base = db.base(relpath)?;
+        let base = base.ok_or_else(|| Error::NodeNotFound(wc.abspath(relpath)))?;
+        let mut update = AddUpdate { wc, cancel, said: BTreeMap::new() };
+        update.node(relpath)?;
+        let (lo, hi) = subtree(relpath);
+        db.execute(
+            "DELETE FROM nodes WHERE wc_id = ?1 AND (local_relpath = ?2 OR (local_relpath > ?3 AND \
+             local_relpath < ?4)) AND op_depth = ?5",
+            params![db.wc_id(), relpath.as_str(), lo, hi, depth_of(relpath)],
+        )?;
+        forget_conflict(wc.db(), relpath, |conflict| conflict.tree = None)?;
+        Ok((update.said, base.revision))
+    })?;
+    notify_recorded(wc.disk(), said, relpath, revision, notify);
+    wc.run_queue(cancel)
 }
 
 const NONE: State = State::Inapplicable;
@@ -100,7 +94,7 @@ impl AddUpdate<'_> {
             return Err(Error::Cancelled);
         }
         let base = layer_of(self.wc.db(), relpath, 0)?;
-        let own = self.wc.working_layer(relpath)?;
+        let own = working_layer(self.wc.db(), relpath)?;
         let goes_on = match own.kind {
             None => self.install(relpath, base.kind)?,
             Some(kind) if own.kind != base.kind => self.added(relpath, kind, base.kind)?,
@@ -149,8 +143,11 @@ impl AddUpdate<'_> {
     /// What is here and not, or not as this kind, in BASE; whether there is more below.
     fn added(&mut self, relpath: &RelPath, kind: NodeKind, base: Option<NodeKind>) -> Result<bool> {
         if base.is_some() {
-            let mut conflict =
-                Conflict::new(Operation::Update, None, Some(self.wc.location_of(relpath, 0)?));
+            let mut conflict = Conflict::new(
+                Operation::Update,
+                None,
+                Some(location_of(self.wc.db(), self.wc.disk(), relpath, 0)?),
+            );
             conflict.tree = Some(TreeConflict {
                 reason: Reason::Added,
                 action: Action::Add,
@@ -223,7 +220,8 @@ impl AddUpdate<'_> {
         }
         if !conflict.is_resolved() {
             conflict.operation = Some(Operation::Update);
-            conflict.locations = vec![None, Some(self.wc.location_of(relpath, 0)?)];
+            conflict.locations =
+                vec![None, Some(location_of(self.wc.db(), self.wc.disk(), relpath, 0)?)];
             self.wc.db().mark_conflict(relpath, &conflict.write())?;
         }
         self.work(&work)

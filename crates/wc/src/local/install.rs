@@ -1,15 +1,15 @@
 //! Working files written anew by an operation that made their text itself, as `svn patch` does. Nothing of
 //! the database changes: the file is simply modified.
-
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::Path;
 
+use sapwood_core::paths::RelPath;
+
 use crate::error::{Error, Result};
 use crate::files::{Form, create, create_whole};
-use crate::root::WorkingCopy;
+use crate::root::Disk;
 use crate::translate::{Translation, special};
-use sapwood_core::paths::RelPath;
 
 /// A text in normal form that was made for a working file.
 #[derive(Clone, Copy, Debug)]
@@ -33,42 +33,33 @@ impl<'t> NewText<'t> {
     }
 }
 
-impl WorkingCopy {
-    /// Writes a working file from a text in normal form, over what may be there. Its directory must be there.
-    ///
-    /// # Errors
-    /// That the text cannot be read or the file not be written.
-    pub fn install_text(
-        &self,
-        relpath: &RelPath,
-        text: NewText<'_>,
-        translation: &Translation,
-        executable: bool,
-    ) -> Result<()> {
-        let (path, temporary) = (self.abspath(relpath), self.temporary());
-        let translation = Translation { special: false, ..translation.clone() };
-        let form = Form { translation, executable, ..Form::default() };
-        match text {
-            NewText::Bytes(text) => create_whole(&temporary, text, &form)?,
-            NewText::File(text) => {
-                let mut text =
-                    File::open(text).map_err(|e| Error::io(e, "Can't open file", text))?;
-                create(&temporary, &mut text, &form)?
-            }
-        };
-        take_place(&temporary, &path)
-    }
+/// As [`WorkingCopy::install_text`].
+pub(crate) fn install_text(
+    disk: &Disk,
+    relpath: &RelPath,
+    text: NewText<'_>,
+    translation: &Translation,
+    executable: bool,
+) -> Result<()> {
+    let (path, temporary) = (disk.abspath(relpath), disk.temporary());
+    let translation = Translation { special: false, ..translation.clone() };
+    let form = Form { translation, executable, ..Form::default() };
+    match text {
+        NewText::Bytes(text) => create_whole(&temporary, text, &form)?,
+        NewText::File(text) => {
+            let mut text = File::open(text).map_err(|e| Error::io(e, "Can't open file", text))?;
+            create(&temporary, &mut text, &form)?
+        }
+    };
+    take_place(&temporary, &path)
+}
 
-    /// Writes a special file from its normal form, over what may be there.
-    ///
-    /// # Errors
-    /// That it cannot be made.
-    pub fn install_special(&self, relpath: &RelPath, normal: &mut dyn Read) -> Result<()> {
-        let (path, temporary) = (self.abspath(relpath), self.temporary());
-        special::create_working(&temporary, normal)
-            .map_err(|e| Error::io(e, "Can't create symbolic link", &temporary))?;
-        take_place(&temporary, &path)
-    }
+/// As [`WorkingCopy::install_special`].
+pub(crate) fn install_special(disk: &Disk, relpath: &RelPath, normal: &mut dyn Read) -> Result<()> {
+    let (path, temporary) = (disk.abspath(relpath), disk.temporary());
+    special::create_working(&temporary, normal)
+        .map_err(|e| Error::io(e, "Can't create symbolic link", &temporary))?;
+    take_place(&temporary, &path)
 }
 
 /// Moves a file to its place. A directory that is missing is not made.

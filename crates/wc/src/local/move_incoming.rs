@@ -3,7 +3,6 @@
 //! The update left the changed nodes as a copy of their former state. That copy is compared with the layers
 //! above it, and the differences are applied at the destination, which is in BASE and has no local changes.
 //! All of it is one transaction; files follow by work items.
-
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
@@ -14,8 +13,7 @@ use sapwood_core::{CancelToken, NodeKind, PropList};
 
 use super::Notifier;
 use super::move_conflict::{About, failure};
-use super::move_update::layer_of;
-use super::move_update::{Layer, MoveUpdate, Step, either, notify_state};
+use super::move_update::{Layer, MoveUpdate, Step, either, layer_of, notify_state};
 use super::rows::SubtreeSql as _;
 use crate::conflict::{
     Action, Conflict, Operation, PropChange, PropState, Reason, TextMerge, TextMerged, TextOutcome,
@@ -23,67 +21,63 @@ use crate::conflict::{
 };
 use crate::db::{Presence, depth_of};
 use crate::error::{Error, Result};
+use crate::local::delete_versioned::is_obstructed;
+use crate::local::move_conflict::{check_single, location_of, require_lock};
+use crate::local::move_update::{notify_recorded, working_layer};
 use crate::local_mods::is_magic;
-use crate::root::{WorkingCopy, disk_kind};
+use crate::root::{Disk, WorkingCopy, disk_kind};
 use crate::work_item::WorkItem;
 
-impl WorkingCopy {
-    /// Moves the local changes of a directory that is in conflict with an incoming deletion to the directory's
-    /// new path, and reports them. Needs locks over both. Returns the nodes whose changes were not moved: each
-    /// has a tree conflict instead.
-    ///
-    /// # Errors
-    /// E155027 when there are local changes at the destination, or it has several revisions.
-    pub fn update_incoming_move(
-        &self,
-        victim: &RelPath,
-        target: &RelPath,
-        cancel: &CancelToken,
-        notify: &Notifier<'_>,
-    ) -> Result<Vec<RelPathBuf>> {
-        let record = self.db().actual(victim)?.and_then(|actual| actual.conflict_data);
-        let Some(record) = record else { return Ok(Vec::new()) };
-        let operation = Conflict::parse(&record)?.operation.unwrap_or(Operation::Update);
-        let (said, new, left) = self.db().write(|_| {
-            self.require_lock(victim)?;
-            self.require_lock(target)?;
-            if self.has_local_changes(target)? {
-                return Err(failure(format!(
-                    "Cannot merge local changes from '{}' because '{}' already contains other local \
-                     changes (please commit or revert these other changes and try again)",
-                    self.abspath(victim).display(),
-                    self.abspath(target).display()
-                )));
-            }
-            self.check_single(target)?;
-            let source_depth = depth_of(victim);
-            let mut update = MoveUpdate {
-                wc: self,
-                source_depth,
-                target_depth: depth_of(target),
-                operation,
-                new: self.location_of(target, 0)?,
-                old: self.location_of(victim, source_depth)?,
-                cancel,
-                steps: vec![Step {
-                    source: victim.to_owned(),
-                    target: target.to_owned(),
-                    ..Step::default()
-                }],
-                said: BTreeMap::new(),
-                left: Vec::new(),
-            };
-            update.changed_node()?;
-            Ok((update.said, update.new.revision, update.left))
-        })?;
-        self.notify_recorded(said, victim, new, notify);
-        self.run_queue(cancel)?;
-        Ok(left)
-    }
+/// As [`WorkingCopy::update_incoming_move`].
+pub(crate) fn update_incoming_move(
+    wc: &WorkingCopy,
+    victim: &RelPath,
+    target: &RelPath,
+    cancel: &CancelToken,
+    notify: &Notifier<'_>,
+) -> Result<Vec<RelPathBuf>> {
+    let record = wc.db().actual(victim)?.and_then(|actual| actual.conflict_data);
+    let Some(record) = record else { return Ok(Vec::new()) };
+    let operation = Conflict::parse(&record)?.operation.unwrap_or(Operation::Update);
+    let (said, new, left) = wc.db().write(|_| {
+        require_lock(wc, victim)?;
+        require_lock(wc, target)?;
+        if wc.has_local_changes(target)? {
+            return Err(failure(format!(
+                "Cannot merge local changes from '{}' because '{}' already contains other local \
+                 changes (please commit or revert these other changes and try again)",
+                wc.abspath(victim).display(),
+                wc.abspath(target).display()
+            )));
+        }
+        check_single(wc.db(), wc.disk(), target)?;
+        let source_depth = depth_of(victim);
+        let mut update = MoveUpdate {
+            wc,
+            source_depth,
+            target_depth: depth_of(target),
+            operation,
+            new: location_of(wc.db(), wc.disk(), target, 0)?,
+            old: location_of(wc.db(), wc.disk(), victim, source_depth)?,
+            cancel,
+            steps: vec![Step {
+                source: victim.to_owned(),
+                target: target.to_owned(),
+                ..Step::default()
+            }],
+            said: BTreeMap::new(),
+            left: Vec::new(),
+        };
+        update.changed_node()?;
+        Ok((update.said, update.new.revision, update.left))
+    })?;
+    notify_recorded(wc.disk(), said, victim, new, notify);
+    wc.run_queue(cancel)?;
+    Ok(left)
 }
 
-fn kind_on_disk(wc: &WorkingCopy, relpath: &RelPath) -> Result<Option<NodeKind>> {
-    let found = disk_kind(&wc.abspath(relpath))?;
+fn kind_on_disk(disk: &Disk, relpath: &RelPath) -> Result<Option<NodeKind>> {
+    let found = disk_kind(&disk.abspath(relpath))?;
     Ok(found.map(|found| if found.is_dir() { NodeKind::Dir } else { NodeKind::File }))
 }
 
@@ -98,7 +92,7 @@ impl MoveUpdate<'_> {
             (step.source.clone(), step.target.clone())
         };
         let old = layer_of(self.wc.db(), &source, self.source_depth)?;
-        let own = self.wc.working_layer(&source)?;
+        let own = working_layer(self.wc.db(), &source)?;
         if own.kind.is_none() || (old.kind.is_some() && old.kind != own.kind) {
             self.delete_there(&target, old.kind, own.kind)?;
         }
@@ -115,7 +109,8 @@ impl MoveUpdate<'_> {
             Some(NodeKind::File) => {
                 // What is in a file's place otherwise is not versioned: it stays where it is.
                 let view = self.wc.require_view(&source)?;
-                let modified = !self.wc.is_obstructed(&view)? && self.wc.file_modified(&view)?;
+                let modified =
+                    !is_obstructed(self.wc.disk(), &view)? && self.wc.file_modified(&view)?;
                 if modified || old.props != own.props {
                     self.change_file_there(&source, &target, &old, &own, modified)?;
                 }
@@ -232,7 +227,7 @@ impl MoveUpdate<'_> {
             self.leave_here();
             return Ok(());
         }
-        let found = kind_on_disk(self.wc, relpath)?.filter(|found| Some(*found) != old_kind);
+        let found = kind_on_disk(self.wc.disk(), relpath)?.filter(|found| Some(*found) != old_kind);
         let mut conflict = Conflict::default();
         let mut work = Vec::new();
         if found.is_some() {
@@ -307,7 +302,7 @@ impl MoveUpdate<'_> {
     /// A conflict where the destination has no node of this kind, in BASE or on disk.
     fn check_there(&self, relpath: &RelPath, kind: NodeKind) -> Result<Conflict> {
         let base = self.wc.db().base(relpath)?.and_then(|row| row.kind.node_kind());
-        let disk = kind_on_disk(self.wc, relpath)?;
+        let disk = kind_on_disk(self.wc.disk(), relpath)?;
         let wrong = [base, disk].into_iter().find(|found| *found != Some(kind));
         let Some(found) = wrong else { return Ok(Conflict::default()) };
         let about = About {

@@ -4,7 +4,6 @@
 //! the old one at its destination. The two are compared node by node. Differences are merged into the
 //! working files and properties at the destination, or become conflicts there; at the end the layer is
 //! updated. All of it is one transaction; files follow by work items.
-
 use std::collections::BTreeMap;
 
 use sapwood_core::exact::Exact;
@@ -14,14 +13,18 @@ use sapwood_core::{CancelToken, ErrorCode, NodeKind, PropList, Sha1};
 
 use super::Notifier;
 use super::move_conflict::{About, ConflictSides, failure};
+use crate::base::follow::copy_layer;
 use crate::conflict::{
     self, Action, Conflict, Location, Operation, PropChange, PropState, Reason, TextMerge,
     TextOutcome, merge_props, merge_text,
 };
 use crate::db::{Db, NodeRow, Presence, depth_of};
 use crate::error::{Error, Result};
+use crate::local::move_conflict::{
+    check_single, conflict_of_move, layer_under, location_of, require_lock,
+};
 use crate::node::prefix;
-use crate::root::{WorkingCopy, disk_kind};
+use crate::root::{Disk, WorkingCopy, disk_kind};
 use crate::view::Status;
 use crate::work_item::WorkItem;
 
@@ -75,103 +78,101 @@ pub(super) struct MoveUpdate<'a> {
     pub(super) left: Vec<RelPathBuf>,
 }
 
-impl WorkingCopy {
-    /// Applies the change of a node that was moved away, which is the victim of a tree conflict, to
-    /// its destination, and reports it. Needs locks over source and destination.
-    ///
-    /// # Errors
-    /// E155027 when it was not moved or its source has several revisions; E155015 for another conflict
-    /// in the way.
-    pub(super) fn update_moved(
-        &self,
-        victim: &RelPath,
-        deletion: &RelPath,
-        operation: Operation,
-        cancel: &CancelToken,
-        notify: &Notifier<'_>,
-    ) -> Result<()> {
-        let (said, new) = self.db().write(|db| {
-            let shown = self.abspath(victim);
-            let source_depth = self.layer_under(victim, depth_of(deletion))?;
-            let moved = db.moved_to_of(victim, source_depth)?.ok_or_else(|| {
-                failure(format!("The node '{}' has not been moved away", shown.display()))
-            })?;
-            self.require_lock(&moved.source)?;
-            self.require_lock(&moved.target)?;
-            let target_depth = depth_of(&moved.target);
-            let mut update = MoveUpdate {
-                wc: self,
-                source_depth,
-                target_depth,
-                operation,
-                new: self.location_of(&moved.source, source_depth)?,
-                old: self.location_of(&moved.target, target_depth)?,
-                cancel,
-                steps: Vec::new(),
-                said: BTreeMap::new(),
-                left: Vec::new(),
-            };
-            if source_depth == 0 {
-                self.check_single(&moved.source)?;
-            }
-            update.steps.push(Step {
-                source: moved.source.clone(),
-                target: moved.target.clone(),
-                ..Step::default()
-            });
-            update.node()?;
-            self.copy_layer(&moved.source, source_depth, &moved.target)?;
-            Ok((update.said, update.new.revision))
+/// Applies the change of a node that was moved away, which is the victim of a tree conflict, to
+/// its destination, and reports it. Needs locks over source and destination.
+///
+/// # Errors
+/// E155027 when it was not moved or its source has several revisions; E155015 for another conflict
+/// in the way.
+pub(super) fn update_moved(
+    wc: &WorkingCopy,
+    victim: &RelPath,
+    deletion: &RelPath,
+    operation: Operation,
+    cancel: &CancelToken,
+    notify: &Notifier<'_>,
+) -> Result<()> {
+    let (said, new) = wc.db().write(|db| {
+        let shown = wc.abspath(victim);
+        let source_depth = layer_under(wc.db(), wc.disk(), victim, depth_of(deletion))?;
+        let moved = db.moved_to_of(victim, source_depth)?.ok_or_else(|| {
+            failure(format!("The node '{}' has not been moved away", shown.display()))
         })?;
-        self.notify_recorded(said, victim, new, notify);
-        Ok(())
-    }
-
-    /// Reports what was recorded for single paths, and that the operation is complete.
-    pub(super) fn notify_recorded(
-        &self,
-        said: BTreeMap<RelPathBuf, Saying>,
-        victim: &RelPath,
-        revision: Option<sapwood_core::Revnum>,
-        notify: &Notifier<'_>,
-    ) {
-        for (relpath, saying) in said {
-            let path = self.abspath(&relpath);
-            let shown = path.to_string_lossy();
-            notify(&Notify {
-                kind: saying.kind,
-                content: saying.content,
-                props: saying.props,
-                revision,
-                ..Notify::new(saying.action, &shown)
-            });
-        }
-        let path = self.abspath(victim);
-        let shown = path.to_string_lossy();
-        notify(&Notify { revision, ..Notify::new(NotifyAction::UpdateCompleted, &shown) });
-    }
-
-    /// What the user sees of a node: nothing if it is deleted.
-    pub(super) fn working_layer(&self, relpath: &RelPath) -> Result<Layer> {
-        let view = self.view(relpath)?;
-        let there = view.filter(|v| matches!(v.status(), Status::Normal | Status::Added));
-        let Some(view) = there else {
-            let (kind, checksum) = (None, None);
-            return Ok(Layer { kind, checksum, props: PropList::new(), children: Vec::new() });
+        require_lock(wc, &moved.source)?;
+        require_lock(wc, &moved.target)?;
+        let target_depth = depth_of(&moved.target);
+        let mut update = MoveUpdate {
+            wc,
+            source_depth,
+            target_depth,
+            operation,
+            new: location_of(wc.db(), wc.disk(), &moved.source, source_depth)?,
+            old: location_of(wc.db(), wc.disk(), &moved.target, target_depth)?,
+            cancel,
+            steps: Vec::new(),
+            said: BTreeMap::new(),
+            left: Vec::new(),
         };
-        let mut children = Vec::new();
-        if view.is_dir() {
-            let known = self.children(relpath)?;
-            children = known.iter().map(|child| child.top().name().to_owned()).collect();
-            children.sort();
+        if source_depth == 0 {
+            check_single(wc.db(), wc.disk(), &moved.source)?;
         }
-        Ok(Layer {
-            kind: view.kind(),
-            checksum: view.pristine_row().and_then(|row| row.checksum),
-            props: view.props()?,
-            children,
-        })
+        update.steps.push(Step {
+            source: moved.source.clone(),
+            target: moved.target.clone(),
+            ..Step::default()
+        });
+        update.node()?;
+        copy_layer(wc.db(), &moved.source, source_depth, &moved.target)?;
+        Ok((update.said, update.new.revision))
+    })?;
+    notify_recorded(wc.disk(), said, victim, new, notify);
+    Ok(())
+}
+
+/// Reports what was recorded for single paths, and that the operation is complete.
+pub(super) fn notify_recorded(
+    disk: &Disk,
+    said: BTreeMap<RelPathBuf, Saying>,
+    victim: &RelPath,
+    revision: Option<sapwood_core::Revnum>,
+    notify: &Notifier<'_>,
+) {
+    for (relpath, saying) in said {
+        let path = disk.abspath(&relpath);
+        let shown = path.to_string_lossy();
+        notify(&Notify {
+            kind: saying.kind,
+            content: saying.content,
+            props: saying.props,
+            revision,
+            ..Notify::new(saying.action, &shown)
+        });
     }
+    let path = disk.abspath(victim);
+    let shown = path.to_string_lossy();
+    notify(&Notify { revision, ..Notify::new(NotifyAction::UpdateCompleted, &shown) });
+}
+
+/// What the user sees of a node: nothing if it is deleted.
+pub(super) fn working_layer(db: &Db, relpath: &RelPath) -> Result<Layer> {
+    let view = db.view(relpath)?;
+    let there = view.filter(|v| matches!(v.status(), Status::Normal | Status::Added));
+    let Some(view) = there else {
+        let (kind, checksum) = (None, None);
+        return Ok(Layer { kind, checksum, props: PropList::new(), children: Vec::new() });
+    };
+    let mut children = Vec::new();
+    if view.is_dir() {
+        let known = db.children(relpath)?;
+        children = known.iter().map(|child| child.top().name().to_owned()).collect();
+        children.sort();
+    }
+    Ok(Layer {
+        kind: view.kind(),
+        checksum: view.pristine_row().and_then(|row| row.checksum),
+        props: view.props()?,
+        children,
+    })
 }
 
 /// What one layer has of a node.
@@ -351,7 +352,7 @@ impl MoveUpdate<'_> {
             new: &self.new,
             old_relpath: &self.old.relpath.join(below),
         };
-        self.wc.conflict_of_move(relpath, root, &places, about)
+        conflict_of_move(self.wc.db(), self.wc.disk(), relpath, root, &places, about)
     }
 
     fn say(

@@ -4,7 +4,6 @@
 //! what must happen on disk: copied files are removed, missing or modified files are written again,
 //! and permission flags are corrected. Below a directory, nodes that are known to be
 //! [unmodified](super::settled) are skipped.
-
 use std::collections::{BTreeMap, HashSet};
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -24,12 +23,14 @@ use crate::db::{Db, Kind, Paths, Presence, depth_of, parent_of};
 use crate::error::{Error, Result};
 use crate::files;
 use crate::gather::Gathered;
+use crate::local::resolve_tree::raise_moves;
+use crate::pristine::at_hand;
 use crate::props::matches_changelist;
 use crate::props::rules::NEEDS_LOCK;
-use crate::root::WorkingCopy;
+use crate::root::{Disk, WorkingCopy};
 use crate::text_base::TextBase;
 use crate::translate::{Direction, TranslatedReader, special};
-use crate::view::{FileStat, Status, View, stat_file};
+use crate::view::{FileStat, Status, View, may_record, stat_file};
 use crate::work_item::WorkItem;
 
 /// How to revert.
@@ -123,288 +124,277 @@ impl RemovedRows {
         for at in here {
             let Some(row) = self.0.remove(&at) else { continue };
             if row.raised {
-                super::notify_path(wc, notify, Action::TreeConflict, &at);
+                super::notify_path(wc.disk(), notify, Action::TreeConflict, &at);
             } else if row.layer.is_some() || row.notify {
-                super::notify_path(wc, notify, Action::Revert, &at);
+                super::notify_path(wc.disk(), notify, Action::Revert, &at);
             }
         }
     }
 }
 
-impl WorkingCopy {
-    /// Reverts a path and, as deep as `depth` says, what is below. Takes the lock that it needs.
-    ///
-    /// # Errors
-    /// E155010 for what is not known; E155038 where what is above or below must be reverted, too.
-    pub fn revert(
-        &self,
-        relpath: &RelPath,
-        depth: Depth,
-        options: &RevertOptions,
-        notify: &Notifier<'_>,
-    ) -> Result<()> {
-        self.gather(&options.cancel, notify, |gathered| {
-            self.revert_among(relpath, depth, options, gathered)
-        })
-    }
+/// As [`WorkingCopy::revert`].
+pub(crate) fn revert(
+    wc: &WorkingCopy,
+    relpath: &RelPath,
+    depth: Depth,
+    options: &RevertOptions,
+    notify: &Notifier<'_>,
+) -> Result<()> {
+    wc.gather(&options.cancel, notify, |gathered| {
+        wc.revert_among(relpath, depth, options, gathered)
+    })
+}
 
-    /// As [`WorkingCopy::revert`], among other changes.
-    ///
-    /// # Errors
-    /// As there.
-    pub fn revert_among(
-        &self,
-        relpath: &RelPath,
-        depth: Depth,
-        options: &RevertOptions,
-        gathered: &Gathered<'_>,
-    ) -> Result<()> {
-        gathered.lock(parent_of(relpath).unwrap_or(RelPath::ROOT))?;
-        if !options.changelists.is_empty() {
-            self.revert_changelists(relpath, depth, options, gathered)?;
-        } else {
-            match depth {
-                Depth::Empty => self.revert_tree(relpath, false, options, gathered)?,
-                Depth::Infinity => self.revert_tree(relpath, true, options, gathered)?,
-                Depth::Files | Depth::Immediates => {
-                    self.revert_tree(relpath, false, options, gathered)?;
-                    for child in self.known_children(relpath)? {
-                        let view = self.view(&child)?;
-                        let file = view.as_ref().is_some_and(|v| v.top().kind == Kind::File);
-                        if depth == Depth::Immediates || file {
-                            self.revert_tree(&child, false, options, gathered)?;
-                        }
+/// As [`WorkingCopy::revert_among`].
+pub(crate) fn revert_among(
+    wc: &WorkingCopy,
+    relpath: &RelPath,
+    depth: Depth,
+    options: &RevertOptions,
+    gathered: &Gathered<'_>,
+) -> Result<()> {
+    gathered.lock(parent_of(relpath).unwrap_or(RelPath::ROOT))?;
+    if !options.changelists.is_empty() {
+        revert_changelists(wc, relpath, depth, options, gathered)?;
+    } else {
+        match depth {
+            Depth::Empty => revert_tree(wc, relpath, false, options, gathered)?,
+            Depth::Infinity => revert_tree(wc, relpath, true, options, gathered)?,
+            Depth::Files | Depth::Immediates => {
+                revert_tree(wc, relpath, false, options, gathered)?;
+                for child in known_children(wc.db(), relpath)? {
+                    let view = wc.view(&child)?;
+                    let file = view.as_ref().is_some_and(|v| v.top().kind == Kind::File);
+                    if depth == Depth::Immediates || file {
+                        revert_tree(wc, &child, false, options, gathered)?;
                     }
                 }
-                Depth::Unknown | Depth::Exclude => {
-                    return Err(Error::new(ErrorCode::WC_INVALID_OPERATION_DEPTH, ""));
-                }
+            }
+            Depth::Unknown | Depth::Exclude => {
+                return Err(Error::new(ErrorCode::WC_INVALID_OPERATION_DEPTH, ""));
             }
         }
-        Ok(())
     }
+    Ok(())
+}
 
-    /// The children that the highest layer of a directory has, and those that only have conflicts.
-    fn known_children(&self, relpath: &RelPath) -> Result<Vec<RelPathBuf>> {
-        let nodes = self.children(relpath)?;
-        Ok(nodes.into_iter().map(|view| view.relpath().to_owned()).collect())
+/// The children that the highest layer of a directory has, and those that only have conflicts.
+fn known_children(db: &Db, relpath: &RelPath) -> Result<Vec<RelPathBuf>> {
+    let nodes = db.children(relpath)?;
+    Ok(nodes.into_iter().map(|view| view.relpath().to_owned()).collect())
+}
+
+fn revert_changelists(
+    wc: &WorkingCopy,
+    relpath: &RelPath,
+    depth: Depth,
+    options: &RevertOptions,
+    gathered: &Gathered<'_>,
+) -> Result<()> {
+    gathered.step()?;
+    let view = wc.view(relpath)?;
+    if view.as_ref().is_some_and(|v| matches_changelist(v, &options.changelists)) {
+        revert_tree(wc, relpath, false, options, gathered)?;
     }
-
-    fn revert_changelists(
-        &self,
-        relpath: &RelPath,
-        depth: Depth,
-        options: &RevertOptions,
-        gathered: &Gathered<'_>,
-    ) -> Result<()> {
-        gathered.step()?;
-        let view = self.view(relpath)?;
-        if view.as_ref().is_some_and(|v| matches_changelist(v, &options.changelists)) {
-            self.revert_tree(relpath, false, options, gathered)?;
-        }
-        let deeper = match depth {
-            Depth::Empty => return Ok(()),
-            Depth::Files | Depth::Immediates => Depth::Empty,
-            depth => depth,
-        };
-        for child in self.known_children(relpath)? {
-            self.revert_changelists(&child, deeper, options, gathered)?;
-        }
-        Ok(())
+    let deeper = match depth {
+        Depth::Empty => return Ok(()),
+        Depth::Files | Depth::Immediates => Depth::Empty,
+        depth => depth,
+    };
+    for child in known_children(wc.db(), relpath)? {
+        revert_changelists(wc, &child, deeper, options, gathered)?;
     }
+    Ok(())
+}
 
-    fn revert_tree(
-        &self,
-        relpath: &RelPath,
-        deep: bool,
-        options: &RevertOptions,
-        gathered: &Gathered<'_>,
-    ) -> Result<()> {
-        let mut gone = RemovedRows::default();
-        self.db().write(|db| {
-            if deep {
-                self.revert_rows_below(db, relpath, options, &mut gone)
-            } else {
-                self.revert_row(db, relpath, options, &mut gone)
-            }
-        })?;
-        let mut todo = None;
-        if deep && !options.metadata_only {
-            // What was seen before is compared with what is committed.
-            gathered.commit_now()?;
-            let mut paths = unsettled(self, relpath)?;
-            for path in gone.0.keys() {
-                add_with_parents(&mut paths, path);
-            }
-            todo = Some(paths);
+fn revert_tree(
+    wc: &WorkingCopy,
+    relpath: &RelPath,
+    deep: bool,
+    options: &RevertOptions,
+    gathered: &Gathered<'_>,
+) -> Result<()> {
+    let mut gone = RemovedRows::default();
+    wc.db().write(|db| {
+        if deep {
+            revert_rows_below(wc.disk(), db, relpath, options, &mut gone)
+        } else {
+            revert_row(db, wc.disk(), relpath, options, &mut gone)
         }
-        let mut restore = Restore { wc: self, options, gathered, gone, todo };
-        let view = self.view(relpath)?;
-        restore.node(relpath, view.as_ref(), deep, true)
+    })?;
+    let mut todo = None;
+    if deep && !options.metadata_only {
+        // What was seen before is compared with what is committed.
+        gathered.commit_now()?;
+        let mut paths = unsettled(wc, relpath)?;
+        for path in gone.0.keys() {
+            add_with_parents(&mut paths, path);
+        }
+        todo = Some(paths);
     }
+    let mut restore = Restore { wc, options, gathered, gone, todo };
+    let view = wc.view(relpath)?;
+    restore.node(relpath, view.as_ref(), deep, true)
+}
 
-    /// Reverts the rows of one path.
-    fn revert_row(
-        &self,
-        db: &Db,
-        relpath: &RelPath,
-        options: &RevertOptions,
-        gone: &mut RemovedRows,
-    ) -> Result<()> {
-        let children = || {
-            Error::new(
-                ErrorCode::WC_INVALID_OPERATION_DEPTH,
-                format!(
-                    "Can't revert '{}' without reverting children",
-                    self.abspath(relpath).display()
-                ),
-            )
-        };
-        let Some(top) = db.top(relpath)? else {
-            gone.actual(db, relpath, false)?;
-            if !db.remove_actual(relpath)? {
-                return Err(Error::NodeNotFound(self.abspath(relpath)));
-            }
-            return if db.actual_children(relpath)?.is_empty() { Ok(()) } else { Err(children()) };
-        };
-        let op_depth = top.op_depth;
-        if let Some(to) = &top.moved_to {
-            let source =
-                MovedSource { relpath: relpath.to_owned(), op_depth, moved_to: to.clone() };
-            db.break_move(&source)?;
-        }
-        if op_depth > 0 && op_depth == depth_of(relpath) {
-            let (lo, hi) = subtree(relpath);
-            let id = db.wc_id();
-            if has_own_children(db, relpath, op_depth)? {
-                return Err(children());
-            }
-            let deepened = db.execute(
-                "UPDATE nodes SET op_depth = ?3 + 1 WHERE wc_id = ?1 AND local_relpath > ?4 AND \
-                 local_relpath < ?5 AND op_depth = ?3 AND ?2 = ?2",
-                params![id, relpath.as_str(), op_depth, lo, hi],
-            )?;
-            gone.layers(db, relpath, op_depth, false)?;
-            db.remove_node(relpath, op_depth)?;
-            if db.top(relpath)?.is_none() {
-                db.remove_wc_lock(relpath)?;
-            }
-            if top.moved_here {
-                clear_moved_to(db, relpath)?;
-            }
-            if deepened > 0 && top.moved_to.is_none() {
-                for raised in self.raise_moves_of_revert(relpath)? {
-                    gone.0.entry(raised).or_default().raised = true;
-                }
-            }
-        }
+/// Reverts the rows of one path.
+fn revert_row(
+    db: &Db,
+    disk: &Disk,
+    relpath: &RelPath,
+    options: &RevertOptions,
+    gone: &mut RemovedRows,
+) -> Result<()> {
+    let children = || {
+        Error::new(
+            ErrorCode::WC_INVALID_OPERATION_DEPTH,
+            format!(
+                "Can't revert '{}' without reverting children",
+                disk.abspath(relpath).display()
+            ),
+        )
+    };
+    let Some(top) = db.top(relpath)? else {
         gone.actual(db, relpath, false)?;
-        db.clear_actual(relpath, options.clear_changelists)
-    }
-
-    /// When a deletion goes that is in conflict with an update: what was moved away from below it is in
-    /// conflict now. Returns where.
-    fn raise_moves_of_revert(&self, relpath: &RelPath) -> Result<Vec<RelPathBuf>> {
-        let Some(record) = self.db().actual(relpath)?.and_then(|a| a.conflict_data) else {
-            return Ok(Vec::new());
-        };
-        let conflict = Conflict::parse(&record)?;
-        let gone = conflict
-            .tree
-            .as_ref()
-            .is_some_and(|tree| matches!(tree.reason, Reason::Deleted | Reason::Replaced));
-        let operation = conflict
-            .operation
-            .filter(|o| gone && matches!(o, Operation::Update | Operation::Switch));
-        let under = self.db().top(relpath)?.map(|row| row.op_depth);
-        let (Some(operation), Some(under)) = (operation, under) else { return Ok(Vec::new()) };
-        let raised = self.raise_moves(relpath, under, &conflict, operation)?;
-        Ok(raised.into_iter().map(|(relpath, _)| relpath).collect())
-    }
-
-    /// Reverts the rows of a path and all below.
-    fn revert_rows_below(
-        &self,
-        db: &Db,
-        relpath: &RelPath,
-        options: &RevertOptions,
-        gone: &mut RemovedRows,
-    ) -> Result<()> {
-        let Some(top) = db.top(relpath)? else {
-            gone.actual(db, relpath, false)?;
-            if db.remove_actual(relpath)? {
-                return Ok(());
-            }
-            return Err(Error::NodeNotFound(self.abspath(relpath)));
-        };
-        let op_depth = top.op_depth;
-        if op_depth > 0 && op_depth != depth_of(relpath) {
-            return Err(Error::new(
-                ErrorCode::WC_INVALID_OPERATION_DEPTH,
-                format!(
-                    "Can't revert '{}' without reverting parent",
-                    self.abspath(relpath).display()
-                ),
-            ));
+        if !db.remove_actual(relpath)? {
+            return Err(Error::NodeNotFound(disk.abspath(relpath)));
         }
+        return if db.actual_children(relpath)?.is_empty() { Ok(()) } else { Err(children()) };
+    };
+    let op_depth = top.op_depth;
+    if let Some(to) = &top.moved_to {
+        let source = MovedSource { relpath: relpath.to_owned(), op_depth, moved_to: to.clone() };
+        db.break_move(&source)?;
+    }
+    if op_depth > 0 && op_depth == depth_of(relpath) {
         let (lo, hi) = subtree(relpath);
-        let outside = db.all(
-            "SELECT local_relpath, op_depth, moved_to FROM nodes WHERE wc_id = ?1 AND (local_relpath \
-             = ?2 OR (local_relpath > ?3 AND local_relpath < ?4)) AND op_depth >= ?5 AND moved_to IS \
-             NOT NULL AND NOT (moved_to > ?3 AND moved_to < ?4)",
-            params![db.wc_id(), relpath.as_str(), lo, hi, op_depth],
-            |row| {
-                let (relpath, op_depth) = (row.relpath(0)?, row.get(1)?);
-                Ok(MovedSource { relpath, op_depth, moved_to: row.relpath(2)? })
-            },
-        )?;
-        for source in outside {
-            db.break_move(&source)?;
+        let id = db.wc_id();
+        if has_own_children(db, relpath, op_depth)? {
+            return Err(children());
         }
-        let from = op_depth.max(1);
-        gone.layers(db, relpath, from, true)?;
-        db.remove_layers_from(relpath, from)?;
-        gone.actual(db, relpath, true)?;
-        db.clear_actual_below(relpath, options.clear_changelists)?;
-        db.remove_orphan_locks(relpath)?;
-        db.execute(
-            "UPDATE nodes SET moved_to = NULL WHERE wc_id = ?1 AND op_depth > 0 AND moved_to > ?2 AND \
-             moved_to < ?3",
-            params![db.wc_id(), lo, hi],
+        let deepened = db.execute(
+            "UPDATE nodes SET op_depth = ?3 + 1 WHERE wc_id = ?1 AND local_relpath > ?4 AND \
+             local_relpath < ?5 AND op_depth = ?3 AND ?2 = ?2",
+            params![id, relpath.as_str(), op_depth, lo, hi],
         )?;
-        if op_depth > 0 && top.moved_here {
+        gone.layers(db, relpath, op_depth, false)?;
+        db.remove_node(relpath, op_depth)?;
+        if db.top(relpath)?.is_none() {
+            db.remove_wc_lock(relpath)?;
+        }
+        if top.moved_here {
             clear_moved_to(db, relpath)?;
         }
-        Ok(())
-    }
-
-    /// Whether a file differs in any way from what a checkout would write.
-    fn differs_exactly(&self, view: &View) -> Result<bool> {
-        let relpath = view.relpath();
-        let path = self.abspath(relpath);
-        let Some(sum) = view.top().checksum else { return Ok(true) };
-        let form = self.translation(relpath, &view.props()?)?;
-        let failed = |e| Error::io(e, "Can't read file", &path);
-        if form.special {
-            let Some(pristine) = self.at_hand(&sum)? else { return self.file_modified(view) };
-            let working = special::read_normal(&path).map_err(failed)?;
-            return files::same_contents(working, pristine).map(|same| !same).map_err(failed);
+        if deepened > 0 && top.moved_to.is_none() {
+            for raised in raise_moves_of_revert(db, disk, relpath)? {
+                gone.0.entry(raised).or_default().raised = true;
+            }
         }
-        let pristine = match self.at_hand(&sum)? {
-            Some(file) => TextBase::Kept(file),
-            None if self.file_modified(view)? => return Ok(true),
-            // The same text may have another form on disk than a checkout would give it.
-            None => TextBase::Working(form.normal_form(&path, true)?),
-        };
-        let working = fs::File::open(&path).map_err(failed)?;
-        let same = if form.is_needed() {
-            let translator = form.translator(Direction::ToWorking, false)?;
-            files::same_contents(TranslatedReader::new(pristine, translator), working)
-        } else {
-            files::same_contents(pristine, working)
-        };
-        same.map(|same| !same).map_err(failed)
     }
+    gone.actual(db, relpath, false)?;
+    db.clear_actual(relpath, options.clear_changelists)
+}
+
+/// When a deletion goes that is in conflict with an update: what was moved away from below it is in
+/// conflict now. Returns where.
+fn raise_moves_of_revert(db: &Db, disk: &Disk, relpath: &RelPath) -> Result<Vec<RelPathBuf>> {
+    let Some(record) = db.actual(relpath)?.and_then(|a| a.conflict_data) else {
+        return Ok(Vec::new());
+    };
+    let conflict = Conflict::parse(&record)?;
+    let gone = conflict
+        .tree
+        .as_ref()
+        .is_some_and(|tree| matches!(tree.reason, Reason::Deleted | Reason::Replaced));
+    let operation =
+        conflict.operation.filter(|o| gone && matches!(o, Operation::Update | Operation::Switch));
+    let under = db.top(relpath)?.map(|row| row.op_depth);
+    let (Some(operation), Some(under)) = (operation, under) else { return Ok(Vec::new()) };
+    let raised = raise_moves(db, disk, relpath, under, &conflict, operation)?;
+    Ok(raised.into_iter().map(|(relpath, _)| relpath).collect())
+}
+
+/// Reverts the rows of a path and all below.
+fn revert_rows_below(
+    disk: &Disk,
+    db: &Db,
+    relpath: &RelPath,
+    options: &RevertOptions,
+    gone: &mut RemovedRows,
+) -> Result<()> {
+    let Some(top) = db.top(relpath)? else {
+        gone.actual(db, relpath, false)?;
+        if db.remove_actual(relpath)? {
+            return Ok(());
+        }
+        return Err(Error::NodeNotFound(disk.abspath(relpath)));
+    };
+    let op_depth = top.op_depth;
+    if op_depth > 0 && op_depth != depth_of(relpath) {
+        return Err(Error::new(
+            ErrorCode::WC_INVALID_OPERATION_DEPTH,
+            format!("Can't revert '{}' without reverting parent", disk.abspath(relpath).display()),
+        ));
+    }
+    let (lo, hi) = subtree(relpath);
+    let outside = db.all(
+        "SELECT local_relpath, op_depth, moved_to FROM nodes WHERE wc_id = ?1 AND (local_relpath \
+         = ?2 OR (local_relpath > ?3 AND local_relpath < ?4)) AND op_depth >= ?5 AND moved_to IS \
+         NOT NULL AND NOT (moved_to > ?3 AND moved_to < ?4)",
+        params![db.wc_id(), relpath.as_str(), lo, hi, op_depth],
+        |row| {
+            let (relpath, op_depth) = (row.relpath(0)?, row.get(1)?);
+            Ok(MovedSource { relpath, op_depth, moved_to: row.relpath(2)? })
+        },
+    )?;
+    for source in outside {
+        db.break_move(&source)?;
+    }
+    let from = op_depth.max(1);
+    gone.layers(db, relpath, from, true)?;
+    db.remove_layers_from(relpath, from)?;
+    gone.actual(db, relpath, true)?;
+    db.clear_actual_below(relpath, options.clear_changelists)?;
+    db.remove_orphan_locks(relpath)?;
+    db.execute(
+        "UPDATE nodes SET moved_to = NULL WHERE wc_id = ?1 AND op_depth > 0 AND moved_to > ?2 AND \
+         moved_to < ?3",
+        params![db.wc_id(), lo, hi],
+    )?;
+    if op_depth > 0 && top.moved_here {
+        clear_moved_to(db, relpath)?;
+    }
+    Ok(())
+}
+
+/// Whether a file differs in any way from what a checkout would write.
+fn differs_exactly(wc: &WorkingCopy, view: &View) -> Result<bool> {
+    let relpath = view.relpath();
+    let path = wc.abspath(relpath);
+    let Some(sum) = view.top().checksum else { return Ok(true) };
+    let form = wc.translation(relpath, &view.props()?)?;
+    let failed = |e| Error::io(e, "Can't read file", &path);
+    if form.special {
+        let Some(pristine) = at_hand(wc.db(), wc.disk(), &sum)? else {
+            return wc.file_modified(view);
+        };
+        let working = special::read_normal(&path).map_err(failed)?;
+        return files::same_contents(working, pristine).map(|same| !same).map_err(failed);
+    }
+    let pristine = match at_hand(wc.db(), wc.disk(), &sum)? {
+        Some(file) => TextBase::Kept(file),
+        None if wc.file_modified(view)? => return Ok(true),
+        // The same text may have another form on disk than a checkout would give it.
+        None => TextBase::Working(form.normal_form(&path, true)?),
+    };
+    let working = fs::File::open(&path).map_err(failed)?;
+    let same = if form.is_needed() {
+        let translator = form.translator(Direction::ToWorking, false)?;
+        files::same_contents(TranslatedReader::new(pristine, translator), working)
+    } else {
+        files::same_contents(pristine, working)
+    };
+    same.map(|same| !same).map_err(failed)
 }
 
 /// Whether there are children that a revert of a directory alone would take the ground from: changed ones, those of its own
@@ -520,7 +510,7 @@ impl Restore<'_> {
     }
 
     fn report(&self, action: Action, relpath: &RelPath) {
-        super::notify_path(self.wc, &|value| self.gathered.notify(value), action, relpath);
+        super::notify_path(self.wc.disk(), &|value| self.gathered.notify(value), action, relpath);
     }
 
     /// Removes copies below a directory that are gone from the database: files, and directories that
@@ -622,8 +612,8 @@ impl Restore<'_> {
         }
         let row = view.top();
         if !(stat.is_recorded_in(row) && stat.mtime != 0) {
-            let may_record = self.wc.may_record(&stat);
-            if self.wc.differs_exactly(view)? {
+            let may_record = may_record(self.wc, &stat);
+            if differs_exactly(self.wc, view)? {
                 return Ok(true);
             }
             if may_record {

@@ -1,10 +1,10 @@
 //! Applying a difference to nodes of a working copy, as merges and patches do: only the user's
 //! layer changes, BASE does not.
 
-mod node;
-mod obstruction;
-mod plain;
-mod tree;
+pub(crate) mod node;
+pub(crate) mod obstruction;
+pub(crate) mod plain;
+pub(crate) mod tree;
 
 pub use node::{FileMerge, FileMerged, PropsMerge};
 pub use obstruction::{NodeOnDisk, Obstruction};

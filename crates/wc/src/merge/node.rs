@@ -1,5 +1,4 @@
 //! Merging a change of a file or of properties into a node.
-
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -13,9 +12,9 @@ use crate::conflict::{
 };
 use crate::db::Kind;
 use crate::error::{Error, Result};
-use crate::local_mods::is_magic;
+use crate::local_mods::{is_magic, is_still_conflicted};
 use crate::props::store_props;
-use crate::root::WorkingCopy;
+use crate::root::{Disk, WorkingCopy};
 use crate::view::{Status, View};
 use crate::work_item::WorkItem;
 
@@ -107,141 +106,133 @@ fn check_cancel(cancel: &CancelToken) -> Result<()> {
     if cancel.is_cancelled() { Err(Error::Cancelled) } else { Ok(()) }
 }
 
-impl WorkingCopy {
-    /// E155035 when a node is in conflict already.
-    fn check_unconflicted(&self, view: &View) -> Result<()> {
-        let Some(record) = view.conflict_data() else { return Ok(()) };
-        let conflict = Conflict::parse(record)?;
-        if conflict.tree.is_none() && !self.is_still_conflicted(&conflict) {
-            return Ok(());
-        }
-        let shown = self.abspath(view.relpath());
-        Err(Error::new(
-            ErrorCode::WC_PATH_UNEXPECTED_STATUS,
-            format!("Can't merge into conflicted node '{}'", shown.display()),
-        ))
+/// E155035 when a node is in conflict already.
+fn check_unconflicted(disk: &Disk, view: &View) -> Result<()> {
+    let Some(record) = view.conflict_data() else { return Ok(()) };
+    let conflict = Conflict::parse(record)?;
+    if conflict.tree.is_none() && !is_still_conflicted(disk, &conflict) {
+        return Ok(());
     }
+    let shown = disk.abspath(view.relpath());
+    Err(Error::new(
+        ErrorCode::WC_PATH_UNEXPECTED_STATUS,
+        format!("Can't merge into conflicted node '{}'", shown.display()),
+    ))
+}
 
-    /// Merges a change of properties. Needs a lock.
-    ///
-    /// # Errors
-    /// E155010 and E155035 for what has no properties, or is in conflict.
-    pub fn merge_node_props(
-        &self,
-        merge: &PropsMerge<'_>,
-        cancel: &CancelToken,
-    ) -> Result<PropState> {
-        check_cancel(cancel)?;
-        let view = self.require_view(merge.relpath)?;
-        match view.status() {
-            Status::Excluded | Status::ServerExcluded | Status::NotPresent => {
-                return Err(Error::NodeNotFound(self.abspath(merge.relpath)));
-            }
-            Status::Deleted => {
-                let shown = self.abspath(merge.relpath);
-                return Err(Error::new(
-                    ErrorCode::WC_PATH_UNEXPECTED_STATUS,
-                    format!(
-                        "The node '{}' does not have properties in this state.",
-                        shown.display()
-                    ),
-                ));
-            }
-            Status::Normal | Status::Incomplete | Status::Added => {}
+/// As [`WorkingCopy::merge_node_props`].
+pub(crate) fn merge_node_props(
+    wc: &WorkingCopy,
+    merge: &PropsMerge<'_>,
+    cancel: &CancelToken,
+) -> Result<PropState> {
+    check_cancel(cancel)?;
+    let view = wc.require_view(merge.relpath)?;
+    match view.status() {
+        Status::Excluded | Status::ServerExcluded | Status::NotPresent => {
+            return Err(Error::NodeNotFound(wc.abspath(merge.relpath)));
         }
-        self.check_unconflicted(&view)?;
-        let merged =
-            merge_props(merge.left, &view.pristine_props()?, &view.props()?, merge.changes);
-        if merge.dry_run {
-            return Ok(merged.state);
+        Status::Deleted => {
+            let shown = wc.abspath(merge.relpath);
+            return Err(Error::new(
+                ErrorCode::WC_PATH_UNEXPECTED_STATUS,
+                format!("The node '{}' does not have properties in this state.", shown.display()),
+            ));
         }
-        let conflict = merged.conflict.map(|prop| {
-            let mut conflict = Self::conflict_of(merge.locations.clone());
-            conflict.prop = Some(prop);
-            conflict
-        });
-        self.finish(&view, merged.actual, merge.changes, conflict, Vec::new())?;
-        Ok(merged.state)
+        Status::Normal | Status::Incomplete | Status::Added => {}
     }
+    check_unconflicted(wc.disk(), &view)?;
+    let merged = merge_props(merge.left, &view.pristine_props()?, &view.props()?, merge.changes);
+    if merge.dry_run {
+        return Ok(merged.state);
+    }
+    let conflict = merged.conflict.map(|prop| {
+        let mut conflict = conflict_of(merge.locations.clone());
+        conflict.prop = Some(prop);
+        conflict
+    });
+    finish(wc, &view, merged.actual, merge.changes, conflict, Vec::new())?;
+    Ok(merged.state)
+}
 
-    fn conflict_of(locations: Option<[Location; 2]>) -> Conflict {
-        let [left, right] = locations.map_or([None, None], |both| both.map(Some));
-        Conflict::new(Operation::Merge, left, right)
-    }
+fn conflict_of(locations: Option<[Location; 2]>) -> Conflict {
+    let [left, right] = locations.map_or([None, None], |both| both.map(Some));
+    Conflict::new(Operation::Merge, left, right)
+}
 
-    /// Merges a change of a text and of properties. Needs a lock on the parent.
-    ///
-    /// # Errors
-    /// E155035 for what is in conflict; that files cannot be read or written.
-    pub fn merge_file(&self, merge: &FileMerge<'_>, cancel: &CancelToken) -> Result<FileMerged> {
-        check_cancel(cancel)?;
-        let view = self.require_view(merge.relpath)?;
-        let there = matches!(view.status(), Status::Normal | Status::Added);
-        if view.top().kind == Kind::Dir || !there {
-            return Ok(FileMerged { text: None, props: PropState::Unchanged });
-        }
-        self.check_unconflicted(&view)?;
-        let actual = view.props()?;
-        let props = merge_props(merge.left_props, &view.pristine_props()?, &actual, merge.changes);
-        let left = TextFile::of(self, merge.left)?;
-        let right = TextFile::of(self, merge.right)?;
-        let [left_label, right_label, target_label] = merge.labels;
-        let text = TextMerge {
-            relpath: merge.relpath,
-            left: &left.path,
-            right: &right.path,
-            left_label,
-            right_label,
-            target_label,
-            actual: &actual,
-            changes: merge.changes,
-            options: merge.options,
-            external: merge.external,
-            suffix: merge.suffix,
-        };
-        if merge.dry_run {
-            let text = Some(try_text(self, &text)?);
-            return Ok(FileMerged { text, props: props.state });
-        }
-        let text = merge_text(self, &text)?;
-        let conflict = (text.conflict.is_some() || props.conflict.is_some()).then(|| {
-            let mut conflict = Self::conflict_of(merge.locations.clone());
-            conflict.text = text.conflict;
-            conflict.prop = props.conflict;
-            conflict
-        });
-        self.finish(&view, props.actual, merge.changes, conflict, text.work)?;
-        Ok(FileMerged { text: Some(text.outcome), props: props.state })
+/// As [`WorkingCopy::merge_file`].
+pub(crate) fn merge_file(
+    wc: &WorkingCopy,
+    merge: &FileMerge<'_>,
+    cancel: &CancelToken,
+) -> Result<FileMerged> {
+    check_cancel(cancel)?;
+    let view = wc.require_view(merge.relpath)?;
+    let there = matches!(view.status(), Status::Normal | Status::Added);
+    if view.top().kind == Kind::Dir || !there {
+        return Ok(FileMerged { text: None, props: PropState::Unchanged });
     }
+    check_unconflicted(wc.disk(), &view)?;
+    let actual = view.props()?;
+    let props = merge_props(merge.left_props, &view.pristine_props()?, &actual, merge.changes);
+    let left = TextFile::of(wc, merge.left)?;
+    let right = TextFile::of(wc, merge.right)?;
+    let [left_label, right_label, target_label] = merge.labels;
+    let text = TextMerge {
+        relpath: merge.relpath,
+        left: &left.path,
+        right: &right.path,
+        left_label,
+        right_label,
+        target_label,
+        actual: &actual,
+        changes: merge.changes,
+        options: merge.options,
+        external: merge.external,
+        suffix: merge.suffix,
+    };
+    if merge.dry_run {
+        let text = Some(try_text(wc, &text)?);
+        return Ok(FileMerged { text, props: props.state });
+    }
+    let text = merge_text(wc, &text)?;
+    let conflict = (text.conflict.is_some() || props.conflict.is_some()).then(|| {
+        let mut conflict = conflict_of(merge.locations.clone());
+        conflict.text = text.conflict;
+        conflict.prop = props.conflict;
+        conflict
+    });
+    finish(wc, &view, props.actual, merge.changes, conflict, text.work)?;
+    Ok(FileMerged { text: Some(text.outcome), props: props.state })
+}
 
-    /// Writes properties and the conflict, and runs all work items: they name texts that belong to the
-    /// caller and are removed when it returns, so cleanup could not run them later.
-    fn finish(
-        &self,
-        view: &View,
-        props: PropList,
-        changes: &[PropChange],
-        mut conflict: Option<Conflict>,
-        mut work: Vec<WorkItem>,
-    ) -> Result<()> {
-        let relpath = view.relpath();
-        if let Some(prop) = conflict.as_mut().and_then(|c| c.prop.as_mut()) {
-            prop.marker = Some(names::reserve_prej(self, relpath)?);
-            work.push(WorkItem::PrejInstall { relpath: relpath.to_owned(), old_skel: None });
-        }
-        let magic = changes.iter().any(|(name, _)| is_magic(name));
-        self.db().write(|db| {
-            store_props(self.db(), view, &props)?;
-            if magic {
-                db.record_fileinfo(relpath, -1, 0)?;
-            }
-            if let Some(conflict) = &conflict {
-                db.mark_conflict(relpath, &conflict.write())?;
-            }
-            work.iter().try_for_each(|item| db.add_work(item).map(|_| ()))
-        })?;
-        if work.is_empty() { Ok(()) } else { self.run_queue(&CancelToken::new()) }
+/// Writes properties and the conflict, and runs all work items: they name texts that belong to the
+/// caller and are removed when it returns, so cleanup could not run them later.
+fn finish(
+    wc: &WorkingCopy,
+    view: &View,
+    props: PropList,
+    changes: &[PropChange],
+    mut conflict: Option<Conflict>,
+    mut work: Vec<WorkItem>,
+) -> Result<()> {
+    let relpath = view.relpath();
+    if let Some(prop) = conflict.as_mut().and_then(|c| c.prop.as_mut()) {
+        prop.marker = Some(names::reserve_prej(wc, relpath)?);
+        work.push(WorkItem::PrejInstall { relpath: relpath.to_owned(), old_skel: None });
     }
+    let magic = changes.iter().any(|(name, _)| is_magic(name));
+    wc.db().write(|db| {
+        store_props(wc.db(), view, &props)?;
+        if magic {
+            db.record_fileinfo(relpath, -1, 0)?;
+        }
+        if let Some(conflict) = &conflict {
+            db.mark_conflict(relpath, &conflict.write())?;
+        }
+        work.iter().try_for_each(|item| db.add_work(item).map(|_| ()))
+    })?;
+    if work.is_empty() { Ok(()) } else { wc.run_queue(&CancelToken::new()) }
 }
 
 #[cfg(test)]

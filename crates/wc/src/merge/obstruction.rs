@@ -1,5 +1,4 @@
 //! Whether a node is what the database says it is.
-
 use std::fs;
 use std::io::ErrorKind;
 use std::path::Path;
@@ -8,9 +7,10 @@ use sapwood_core::notify::State;
 use sapwood_core::paths::RelPath;
 use sapwood_core::{Depth, NodeKind};
 
+use crate::db::Db;
 use crate::error::{Error, Result};
 use crate::layout;
-use crate::root::WorkingCopy;
+use crate::root::Disk;
 use crate::view::{Status, View};
 
 /// What prevents a change of a node.
@@ -50,80 +50,75 @@ fn on_disk(path: &Path) -> Result<Option<(NodeKind, bool)>> {
     }
 }
 
-impl WorkingCopy {
-    /// Compares a path on disk with the database. What is merged into may itself be the root of a
-    /// working copy.
-    ///
-    /// # Errors
-    /// Errors of the file system; SQLite's.
-    pub fn obstruction(
-        &self,
-        relpath: &RelPath,
-        is_target: bool,
-    ) -> Result<(Obstruction, Option<NodeOnDisk>)> {
-        let abspath = self.abspath(relpath);
-        let disk = on_disk(&abspath)?;
-        let plain = disk.is_some_and(|(_, plain)| plain);
-        let disk = disk.map(|(kind, _)| kind);
-        let mut found = Obstruction {
-            state: State::Inapplicable,
-            kind: None,
-            deleted: false,
-            excluded: false,
-            parent_depth: None,
-            working_copy: false,
+/// As [`WorkingCopy::obstruction`].
+pub(crate) fn obstruction(
+    db: &Db,
+    disk: &Disk,
+    relpath: &RelPath,
+    is_target: bool,
+) -> Result<(Obstruction, Option<NodeOnDisk>)> {
+    let abspath = disk.abspath(relpath);
+    let disk = on_disk(&abspath)?;
+    let plain = disk.is_some_and(|(_, plain)| plain);
+    let disk = disk.map(|(kind, _)| kind);
+    let mut found = Obstruction {
+        state: State::Inapplicable,
+        kind: None,
+        deleted: false,
+        excluded: false,
+        parent_depth: None,
+        working_copy: false,
+    };
+    let inner = !is_target && !relpath.is_empty() && !plain && layout::db(&abspath).exists();
+    if inner {
+        found.state = State::Obstructed;
+        found.working_copy = true;
+        return Ok((found, None));
+    }
+    let Some(view) = db.view(relpath)? else {
+        found.state = match disk {
+            Some(_) => State::Obstructed,
+            None => parent_takes(db, relpath, &mut found)?,
         };
-        let inner = !is_target && !relpath.is_empty() && !plain && layout::db(&abspath).exists();
-        if inner {
-            found.state = State::Obstructed;
-            found.working_copy = true;
-            return Ok((found, None));
+        return Ok((found, None));
+    };
+    let kind = view.kind();
+    match view.status() {
+        Status::Deleted => {
+            found.kind = kind;
+            found.deleted = true;
+            if disk.is_some() {
+                found.state = State::Obstructed;
+            }
         }
-        let Some(view) = self.view(relpath)? else {
+        Status::NotPresent if disk.is_some() => found.state = State::Obstructed,
+        Status::NotPresent => {}
+        Status::Excluded | Status::ServerExcluded => {
+            found.excluded = true;
+            found.state = State::Missing;
+        }
+        Status::Incomplete => {
+            found.kind = kind;
+            found.state = State::Missing;
+        }
+        Status::Normal | Status::Added => {
+            found.kind = kind;
             found.state = match disk {
-                Some(_) => State::Obstructed,
-                None => self.parent_takes(relpath, &mut found)?,
+                None => State::Missing,
+                Some(_) if disk != kind => State::Obstructed,
+                Some(_) => State::Inapplicable,
             };
-            return Ok((found, None));
-        };
-        let kind = view.kind();
-        match view.status() {
-            Status::Deleted => {
-                found.kind = kind;
-                found.deleted = true;
-                if disk.is_some() {
-                    found.state = State::Obstructed;
-                }
-            }
-            Status::NotPresent if disk.is_some() => found.state = State::Obstructed,
-            Status::NotPresent => {}
-            Status::Excluded | Status::ServerExcluded => {
-                found.excluded = true;
-                found.state = State::Missing;
-            }
-            Status::Incomplete => {
-                found.kind = kind;
-                found.state = State::Missing;
-            }
-            Status::Normal | Status::Added => {
-                found.kind = kind;
-                found.state = match disk {
-                    None => State::Missing,
-                    Some(_) if disk != kind => State::Obstructed,
-                    Some(_) => State::Inapplicable,
-                };
-            }
         }
-        Ok((found, Some(NodeOnDisk { view, plain })))
     }
+    Ok((found, Some(NodeOnDisk { view, plain })))
+}
 
-    /// Whether something could be added to the parent of a path.
-    fn parent_takes(&self, relpath: &RelPath, found: &mut Obstruction) -> Result<State> {
-        let Some(parent) = self.view(relpath.parent())? else {
-            return Ok(State::Obstructed);
-        };
-        found.parent_depth = parent.top().depth.filter(|depth| *depth != Depth::Unknown);
-        let takes = parent.is_dir() && matches!(parent.status(), Status::Normal | Status::Added);
-        Ok(if takes { State::Inapplicable } else { State::Obstructed })
-    }
+/// Whether something could be added to the parent of a path.
+fn parent_takes(db: &Db, relpath: &RelPath, found: &mut Obstruction) -> Result<State> {
+    let Some(parent) = db.view(relpath.parent())? else {
+        return Ok(State::Obstructed);
+    };
+    found.parent_depth = parent.top().depth.filter(|depth| *depth != Depth::Unknown);
+    let takes = parent.is_dir() && matches!(parent.status(), Status::Normal | Status::Added);
+    Ok(if takes { State::Inapplicable } else { State::Obstructed })
 }

@@ -2,7 +2,6 @@
 //!
 //! The database does not change, so no work item is needed: the file has one text or the other at every
 //! moment.
-
 use std::fs::File;
 use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};
@@ -12,12 +11,12 @@ use sapwood_core::{Md5, PropList};
 
 use super::NodeOnDisk;
 use crate::conflict::TextOutcome;
-use crate::db::Kind;
+use crate::db::{Db, Kind};
 use crate::error::{Error, Result};
 use crate::files::{self, Form};
 use crate::layout;
 use crate::props::rules::sets_flags;
-use crate::root::WorkingCopy;
+use crate::root::Disk;
 use crate::translate::Translation;
 use crate::view::{Status, View};
 
@@ -64,68 +63,62 @@ fn is_as_it_is(props: &PropList) -> bool {
     !how.special && !how.is_needed() && !sets_flags(props)
 }
 
-impl WorkingCopy {
-    /// The text base of a node, if it has this checksum and is in the store: read, if it is no longer
-    /// than `limit`.
-    ///
-    /// # Errors
-    /// SQLite's; that it cannot be read.
-    pub fn pristine_like(&self, view: &View, sum: &Md5, limit: u64) -> Result<Option<Pristine>> {
-        let Some(sha1) = view.pristine_row().and_then(|row| row.checksum) else {
-            return Ok(None);
-        };
-        let row = self.db().pristine(&sha1)?.filter(|row| row.md5 == *sum && row.hydrated);
-        let Some(row) = row else { return Ok(None) };
-        let path = layout::pristine(self.root(), &sha1);
-        if row.size > limit {
-            return Ok(path.exists().then_some(Pristine { path, text: None }));
-        }
-        match read_exactly(&path, row.size) {
-            Ok(text) => Ok(Some(Pristine { path, text })),
-            Err(e) if e.kind() == ErrorKind::NotFound => Ok(None),
-            Err(e) => Err(Error::io(e, "Can't read file", &path)),
-        }
+/// As [`WorkingCopy::pristine_like`].
+pub(crate) fn pristine_like(
+    db: &Db,
+    disk: &Disk,
+    view: &View,
+    sum: &Md5,
+    limit: u64,
+) -> Result<Option<Pristine>> {
+    let Some(sha1) = view.pristine_row().and_then(|row| row.checksum) else {
+        return Ok(None);
+    };
+    let row = db.pristine(&sha1)?.filter(|row| row.md5 == *sum && row.hydrated);
+    let Some(row) = row else { return Ok(None) };
+    let path = layout::pristine(disk.root(), &sha1);
+    if row.size > limit {
+        return Ok(path.exists().then_some(Pristine { path, text: None }));
     }
+    match read_exactly(&path, row.size) {
+        Ok(text) => Ok(Some(Pristine { path, text })),
+        Err(e) if e.kind() == ErrorKind::NotFound => Ok(None),
+        Err(e) => Err(Error::io(e, "Can't read file", &path)),
+    }
+}
 
-    /// Merges the change from `old`, which is the node's text base, to `new` into its file, if this simple
-    /// way is possible; `None` when it is not, and nothing was changed. A dry run changes nothing either
-    /// way.
-    ///
-    /// # Errors
-    /// That the file cannot be read or written.
-    pub fn merge_plain(
-        &self,
-        seen: &NodeOnDisk,
-        old: &[u8],
-        new: &[u8],
-        dry_run: bool,
-    ) -> Result<Option<TextOutcome>> {
-        let view = &seen.view;
-        let there = matches!(view.status(), Status::Normal | Status::Added);
-        if !seen.plain || !there || view.top().kind != Kind::File || view.conflict_data().is_some()
-        {
-            return Ok(None);
-        }
-        let simple = is_as_it_is(&view.pristine_props()?)
-            && (!view.props_modified() || is_as_it_is(&view.props()?));
-        if !simple {
-            return Ok(None);
-        }
-        let path = self.abspath(view.relpath());
-        let Ok(size) = u64::try_from(old.len()) else { return Ok(None) };
-        // If the file cannot be read, the full merge reports the error.
-        let Ok(Some(mine)) = read_exactly(&path, size) else { return Ok(None) };
-        if mine != old {
-            return Ok(None);
-        }
-        if old == new {
-            return Ok(Some(TextOutcome::Unchanged));
-        }
-        if !dry_run {
-            files::replace_whole(&path, &self.temporary(), new, &Form::default())?;
-        }
-        Ok(Some(TextOutcome::Merged))
+/// As [`WorkingCopy::merge_plain`].
+pub(crate) fn merge_plain(
+    disk: &Disk,
+    seen: &NodeOnDisk,
+    old: &[u8],
+    new: &[u8],
+    dry_run: bool,
+) -> Result<Option<TextOutcome>> {
+    let view = &seen.view;
+    let there = matches!(view.status(), Status::Normal | Status::Added);
+    if !seen.plain || !there || view.top().kind != Kind::File || view.conflict_data().is_some() {
+        return Ok(None);
     }
+    let simple = is_as_it_is(&view.pristine_props()?)
+        && (!view.props_modified() || is_as_it_is(&view.props()?));
+    if !simple {
+        return Ok(None);
+    }
+    let path = disk.abspath(view.relpath());
+    let Ok(size) = u64::try_from(old.len()) else { return Ok(None) };
+    // If the file cannot be read, the full merge reports the error.
+    let Ok(Some(mine)) = read_exactly(&path, size) else { return Ok(None) };
+    if mine != old {
+        return Ok(None);
+    }
+    if old == new {
+        return Ok(Some(TextOutcome::Unchanged));
+    }
+    if !dry_run {
+        files::replace_whole(&path, &disk.temporary(), new, &Form::default())?;
+    }
+    Ok(Some(TextOutcome::Merged))
 }
 
 #[cfg(test)]
@@ -137,6 +130,7 @@ mod tests {
 
     use super::*;
     use crate::Options;
+    use crate::WorkingCopy;
     use crate::db::{NodeRow, Presence};
 
     #[test]

@@ -3,8 +3,8 @@
 
 pub mod inherited;
 pub mod rules;
-mod set;
-mod values;
+pub(crate) mod set;
+pub(crate) mod values;
 
 pub use set::Change;
 pub(crate) use set::WorkingFile;

@@ -1,5 +1,4 @@
 //! Setting and deleting properties.
-
 use std::collections::HashSet;
 use std::io::Read;
 
@@ -13,7 +12,8 @@ use super::rules::{self, FileForCheck, NEEDS_LOCK, Newlines};
 use crate::db::Db;
 use crate::error::{Error, Result};
 use crate::gather::{Gathered, Notifier};
-use crate::root::WorkingCopy;
+use crate::node::require_view;
+use crate::root::{Disk, WorkingCopy};
 use crate::translate::Translation;
 use crate::view::{Status, View};
 use crate::work_item::WorkItem;
@@ -56,165 +56,158 @@ impl FileForCheck for WorkingFile<'_> {
     }
 }
 
-impl WorkingCopy {
-    /// Sets or deletes a property of a node and, as deep as `depth` says, of what is below. Of nodes
-    /// below only those on one of `changelists` count, when there are some; kinds that cannot have
-    /// the property are left out.
-    ///
-    /// # Errors
-    /// E155010 and E155023 for what cannot have properties; what is wrong with the value.
-    pub fn set_prop(
-        &self,
-        relpath: &RelPath,
-        change: Change<'_>,
-        depth: Depth,
-        changelists: &HashSet<String>,
-        cancel: &CancelToken,
-        notify: &Notifier<'_>,
-    ) -> Result<()> {
-        self.gather(cancel, notify, |gathered| {
-            self.set_prop_among(relpath, change, depth, changelists, gathered)
-        })
-    }
+/// As [`WorkingCopy::set_prop`].
+pub(crate) fn set_prop(
+    wc: &WorkingCopy,
+    relpath: &RelPath,
+    change: Change<'_>,
+    depth: Depth,
+    changelists: &HashSet<String>,
+    cancel: &CancelToken,
+    notify: &Notifier<'_>,
+) -> Result<()> {
+    wc.gather(cancel, notify, |gathered| {
+        wc.set_prop_among(relpath, change, depth, changelists, gathered)
+    })
+}
 
-    /// As [`WorkingCopy::set_prop`], among other changes.
-    ///
-    /// # Errors
-    /// As there.
-    pub fn set_prop_among(
-        &self,
-        relpath: &RelPath,
-        change: Change<'_>,
-        depth: Depth,
-        changelists: &HashSet<String>,
-        gathered: &Gathered<'_>,
-    ) -> Result<()> {
-        if rules::kind_of(change.name) == rules::PropKind::Entry {
-            return Err(Error::new(
-                ErrorCode::BAD_PROP_KIND,
-                format!("Property '{}' is an entry property", change.name),
-            ));
+/// As [`WorkingCopy::set_prop_among`].
+pub(crate) fn set_prop_among(
+    db: &Db,
+    disk: &Disk,
+    relpath: &RelPath,
+    change: Change<'_>,
+    depth: Depth,
+    changelists: &HashSet<String>,
+    gathered: &Gathered<'_>,
+) -> Result<()> {
+    if rules::kind_of(change.name) == rules::PropKind::Entry {
+        return Err(Error::new(
+            ErrorCode::BAD_PROP_KIND,
+            format!("Property '{}' is an entry property", change.name),
+        ));
+    }
+    let view = require_view(db, disk, relpath)?;
+    if !matches!(view.status(), Status::Normal | Status::Added | Status::Incomplete) {
+        let shown = disk.abspath(relpath);
+        return Err(Error::new(
+            ErrorCode::WC_INVALID_SCHEDULE,
+            format!(
+                "Can't set properties on '{}': invalid status for updating properties.",
+                shown.display()
+            ),
+        ));
+    }
+    if depth == Depth::Empty || !view.is_dir() {
+        if matches_changelist(&view, changelists) {
+            set_one(db, disk, &view, change, gathered)?;
         }
-        let view = self.require_view(relpath)?;
-        if !matches!(view.status(), Status::Normal | Status::Added | Status::Incomplete) {
-            let shown = self.abspath(relpath);
-            return Err(Error::new(
-                ErrorCode::WC_INVALID_SCHEDULE,
-                format!(
-                    "Can't set properties on '{}': invalid status for updating properties.",
-                    shown.display()
-                ),
-            ));
-        }
-        if depth == Depth::Empty || !view.is_dir() {
-            if matches_changelist(&view, changelists) {
-                self.set_one(&view, change, gathered)?;
-            }
+        return Ok(());
+    }
+    walk_nodes(db, disk, relpath, depth, &mut |view| {
+        gathered.step()?;
+        if !matches_changelist(view, changelists) {
             return Ok(());
         }
-        self.walk_nodes(relpath, depth, &mut |view| {
-            gathered.step()?;
-            if !matches_changelist(view, changelists) {
-                return Ok(());
-            }
-            match self.set_one(view, change, gathered) {
-                Err(Error::Svn(e)) if skipped_below(e.code()) => Ok(()),
-                other => other,
-            }
-        })
-    }
-
-    fn set_one(&self, view: &View, change: Change<'_>, gathered: &Gathered<'_>) -> Result<()> {
-        let relpath = view.relpath();
-        let path = self.abspath(relpath);
-        let shown = path.to_string_lossy();
-        let kind = if view.is_dir() { NodeKind::Dir } else { NodeKind::File };
-        let mut props = view.props()?;
-        let value = match change.value {
-            Some(value) if change.name.starts_with(names::PREFIX) => {
-                let mut file = WorkingFile { path: path.clone(), props: &props };
-                let force = change.force;
-                Some(rules::canonicalize(change.name, value, &shown, kind, force, &mut file)?)
-            }
-            value => value.map(<[u8]>::to_vec),
-        };
-        let old = props.get(change.name).map(<[u8]>::to_vec);
-        let sync = kind == NodeKind::File && [names::EXECUTABLE, NEEDS_LOCK].contains(&change.name);
-        let forget =
-            kind == NodeKind::File && changes_form(change.name, old.as_deref(), value.as_deref());
-        let action = match (&old, &value) {
-            (None, None) => Action::PropertyDeletedNonexistent,
-            (None, Some(_)) => Action::PropertyAdded,
-            (Some(_), None) => Action::PropertyDeleted,
-            (Some(_), Some(_)) => Action::PropertyModified,
-        };
-        match &value {
-            Some(value) => {
-                props.set(change.name, value);
-            }
-            None => {
-                props.remove(change.name);
-            }
+        match set_one(db, disk, view, change, gathered) {
+            Err(Error::Svn(e)) if skipped_below(e.code()) => Ok(()),
+            other => other,
         }
-        self.db().write(|db| {
-            store_props(self.db(), view, &props)?;
-            if forget {
-                db.record_fileinfo(relpath, -1, 0)?;
-            }
-            if sync {
-                db.add_work(&WorkItem::SyncFileFlags { relpath: relpath.to_owned() })?;
-            }
-            Ok(())
-        })?;
-        gathered.notify(&Notify {
-            prop_name: Some(change.name),
-            kind: Some(kind),
-            ..Notify::new(action, &shown)
-        });
-        Ok(())
-    }
+    })
+}
 
-    /// Calls `visit` with a directory and, as deep as `depth` says, the nodes below that are there
-    /// for the user.
-    ///
-    /// # Errors
-    /// Those of the database and of `visit`.
-    pub fn walk_nodes(
-        &self,
-        relpath: &RelPath,
-        depth: Depth,
-        visit: &mut dyn FnMut(&View) -> Result<()>,
-    ) -> Result<()> {
-        let view = self.require_view(relpath)?;
-        visit(&view)?;
-        if view.is_dir() {
-            self.walk_below(relpath, depth, visit)?;
+fn set_one(
+    db: &Db,
+    disk: &Disk,
+    view: &View,
+    change: Change<'_>,
+    gathered: &Gathered<'_>,
+) -> Result<()> {
+    let relpath = view.relpath();
+    let path = disk.abspath(relpath);
+    let shown = path.to_string_lossy();
+    let kind = if view.is_dir() { NodeKind::Dir } else { NodeKind::File };
+    let mut props = view.props()?;
+    let value = match change.value {
+        Some(value) if change.name.starts_with(names::PREFIX) => {
+            let mut file = WorkingFile { path: path.clone(), props: &props };
+            let force = change.force;
+            Some(rules::canonicalize(change.name, value, &shown, kind, force, &mut file)?)
+        }
+        value => value.map(<[u8]>::to_vec),
+    };
+    let old = props.get(change.name).map(<[u8]>::to_vec);
+    let sync = kind == NodeKind::File && [names::EXECUTABLE, NEEDS_LOCK].contains(&change.name);
+    let forget =
+        kind == NodeKind::File && changes_form(change.name, old.as_deref(), value.as_deref());
+    let action = match (&old, &value) {
+        (None, None) => Action::PropertyDeletedNonexistent,
+        (None, Some(_)) => Action::PropertyAdded,
+        (Some(_), None) => Action::PropertyDeleted,
+        (Some(_), Some(_)) => Action::PropertyModified,
+    };
+    match &value {
+        Some(value) => {
+            props.set(change.name, value);
+        }
+        None => {
+            props.remove(change.name);
+        }
+    }
+    db.write(|db| {
+        store_props(db, view, &props)?;
+        if forget {
+            db.record_fileinfo(relpath, -1, 0)?;
+        }
+        if sync {
+            db.add_work(&WorkItem::SyncFileFlags { relpath: relpath.to_owned() })?;
         }
         Ok(())
-    }
+    })?;
+    gathered.notify(&Notify {
+        prop_name: Some(change.name),
+        kind: Some(kind),
+        ..Notify::new(action, &shown)
+    });
+    Ok(())
+}
 
-    fn walk_below(
-        &self,
-        relpath: &RelPath,
-        depth: Depth,
-        visit: &mut dyn FnMut(&View) -> Result<()>,
-    ) -> Result<()> {
-        if !matches!(depth, Depth::Files | Depth::Immediates | Depth::Infinity) {
-            return Ok(());
-        }
-        for child in self.children(relpath)? {
-            let there =
-                matches!(child.status(), Status::Normal | Status::Incomplete | Status::Added);
-            if !there || (child.is_dir() && depth == Depth::Files) {
-                continue;
-            }
-            visit(&child)?;
-            if child.is_dir() && depth == Depth::Infinity {
-                self.walk_below(child.relpath(), depth, visit)?;
-            }
-        }
-        Ok(())
+/// As [`WorkingCopy::walk_nodes`].
+pub(crate) fn walk_nodes(
+    db: &Db,
+    disk: &Disk,
+    relpath: &RelPath,
+    depth: Depth,
+    visit: &mut dyn FnMut(&View) -> Result<()>,
+) -> Result<()> {
+    let view = require_view(db, disk, relpath)?;
+    visit(&view)?;
+    if view.is_dir() {
+        walk_below(db, relpath, depth, visit)?;
     }
+    Ok(())
+}
+
+fn walk_below(
+    db: &Db,
+    relpath: &RelPath,
+    depth: Depth,
+    visit: &mut dyn FnMut(&View) -> Result<()>,
+) -> Result<()> {
+    if !matches!(depth, Depth::Files | Depth::Immediates | Depth::Infinity) {
+        return Ok(());
+    }
+    for child in db.children(relpath)? {
+        let there = matches!(child.status(), Status::Normal | Status::Incomplete | Status::Added);
+        if !there || (child.is_dir() && depth == Depth::Files) {
+            continue;
+        }
+        visit(&child)?;
+        if child.is_dir() && depth == Depth::Infinity {
+            walk_below(db, child.relpath(), depth, visit)?;
+        }
+    }
+    Ok(())
 }
 
 /// Records properties of a node, inside a transaction; those of its layer are not kept twice.

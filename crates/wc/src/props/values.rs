@@ -1,13 +1,11 @@
 //! The values of one property in a whole tree.
-
 use std::collections::BTreeMap;
 
 use rusqlite::params;
+use sapwood_core::paths::{RelPath, RelPathBuf};
 
 use crate::db::{Db, Paths, Presence, at_and_below, below, read_props};
 use crate::error::Result;
-use crate::root::WorkingCopy;
-use sapwood_core::paths::{RelPath, RelPathBuf};
 
 /// What the highest layer of a node says: whether the node is there, and its properties as a skel.
 struct Top {
@@ -24,44 +22,37 @@ fn value_in(properties: &[u8], name: &str) -> Result<Option<Vec<u8>>> {
     Ok(read_props(properties)?.get(name).map(<[u8]>::to_vec))
 }
 
-impl WorkingCopy {
-    /// The nodes at and below a path that have a property, with the value that the user sees, by
-    /// path. Reads no row of a node that has no such property and no local change: two
-    /// statements for the whole tree.
-    ///
-    /// # Errors
-    /// SQLite's; that a column is no property list.
-    pub fn values_below(
-        &self,
-        relpath: &RelPath,
-        name: &str,
-    ) -> Result<Vec<(RelPathBuf, Vec<u8>)>> {
-        self.db().questions(|| {
-            let tops = tops_with(self.db(), relpath, name)?;
-            let mut values = BTreeMap::new();
-            for (path, top) in &tops {
-                let properties = top.properties.as_deref().filter(|_| top.is_there);
-                let value = properties.map(|properties| value_in(properties, name)).transpose()?;
-                if let Some(value) = value.flatten() {
-                    values.insert(path.clone(), value);
-                }
+/// As [`WorkingCopy::values_below`].
+pub(crate) fn values_below(
+    db: &Db,
+    relpath: &RelPath,
+    name: &str,
+) -> Result<Vec<(RelPathBuf, Vec<u8>)>> {
+    db.questions(|| {
+        let tops = tops_with(db, relpath, name)?;
+        let mut values = BTreeMap::new();
+        for (path, top) in &tops {
+            let properties = top.properties.as_deref().filter(|_| top.is_there);
+            let value = properties.map(|properties| value_in(properties, name)).transpose()?;
+            if let Some(value) = value.flatten() {
+                values.insert(path.clone(), value);
             }
-            for (path, properties) in local_props_below(self.db(), relpath)? {
-                let Some(value) = value_in(&properties, name)? else {
-                    values.remove(&path);
-                    continue;
-                };
-                let is_there = match tops.get(&path) {
-                    Some(top) => top.is_there,
-                    None => self.view(&path)?.is_some_and(|view| is_there(view.top().presence)),
-                };
-                if is_there {
-                    values.insert(path, value);
-                }
+        }
+        for (path, properties) in local_props_below(db, relpath)? {
+            let Some(value) = value_in(&properties, name)? else {
+                values.remove(&path);
+                continue;
+            };
+            let is_there = match tops.get(&path) {
+                Some(top) => top.is_there,
+                None => db.view(&path)?.is_some_and(|view| is_there(view.top().presence)),
+            };
+            if is_there {
+                values.insert(path, value);
             }
-            Ok(values.into_iter().collect())
-        })
-    }
+        }
+        Ok(values.into_iter().collect())
+    })
 }
 
 /// The highest layers at and below a path, of nodes that have layers above BASE or may have a property in BASE.

@@ -4,7 +4,7 @@
 //! after a kill without harm; it is removed when it is done. A queue that is not empty when a
 //! program comes is a sign of a kill: E155037, and `cleanup` runs it.
 
-mod old;
-mod run;
+pub(crate) mod old;
+pub(crate) mod run;
 
 pub(crate) use run::{RecordedStat, finish_items};

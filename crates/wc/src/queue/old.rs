@@ -3,7 +3,6 @@
 //!
 //! Invariant: like every item, each can be run again after a kill; so a node that is gone already
 //! is no error, and a conflict that is recorded already is recorded once more.
-
 use sapwood_core::Revnum;
 use sapwood_core::paths::RelPath;
 
@@ -11,39 +10,33 @@ use crate::base::Removal;
 use crate::conflict::{Conflict, Operation, PropConflict, TextConflict};
 use crate::db::{Db, Presence};
 use crate::error::Result;
-use crate::root::WorkingCopy;
 use crate::work_item::WorkItem;
 
-impl WorkingCopy {
-    /// Runs an item of 1.7; other items are not handled here.
-    pub(super) fn run_old(&self, item: &WorkItem) -> Result<()> {
-        match item {
-            WorkItem::BaseRemove { relpath, not_present } => {
-                let revision = not_present.and_then(|r| u64::try_from(r).ok()).map(Revnum);
-                let how = Removal {
-                    marker: revision.map(|_| Presence::NotPresent),
-                    marker_revision: revision,
-                    ..Removal::default()
-                };
-                // What it queues in turn comes after all that is in the queue.
-                self.db().write(|db| db.remove_base(relpath, &how)).map(drop)
-            }
-            WorkItem::SetTextConflict { relpath, files: [old, theirs, mine] } => {
-                add_old_conflict(self.db(), relpath, |conflict| {
-                    let (old, mine, theirs) = (old.clone(), mine.clone(), theirs.clone());
-                    conflict.text = Some(TextConflict { old, mine, theirs });
-                    conflict.write()
-                })
-            }
-            WorkItem::SetPropConflict { relpath, prej } => {
-                add_old_conflict(self.db(), relpath, |conflict| {
-                    conflict.prop =
-                        Some(PropConflict { marker: prej.clone(), ..PropConflict::default() });
-                    conflict.write_prop_first()
-                })
-            }
-            _ => Ok(()),
+/// Runs an item of 1.7; other items are not handled here.
+pub(super) fn run_old(db: &Db, item: &WorkItem) -> Result<()> {
+    match item {
+        WorkItem::BaseRemove { relpath, not_present } => {
+            let revision = not_present.and_then(|r| u64::try_from(r).ok()).map(Revnum);
+            let how = Removal {
+                marker: revision.map(|_| Presence::NotPresent),
+                marker_revision: revision,
+                ..Removal::default()
+            };
+            // What it queues in turn comes after all that is in the queue.
+            db.write(|db| db.remove_base(relpath, &how)).map(drop)
         }
+        WorkItem::SetTextConflict { relpath, files: [old, theirs, mine] } => {
+            add_old_conflict(db, relpath, |conflict| {
+                let (old, mine, theirs) = (old.clone(), mine.clone(), theirs.clone());
+                conflict.text = Some(TextConflict { old, mine, theirs });
+                conflict.write()
+            })
+        }
+        WorkItem::SetPropConflict { relpath, prej } => add_old_conflict(db, relpath, |conflict| {
+            conflict.prop = Some(PropConflict { marker: prej.clone(), ..PropConflict::default() });
+            conflict.write_prop_first()
+        }),
+        _ => Ok(()),
     }
 }
 

@@ -6,7 +6,6 @@
 //! that all rows but a few are uniform ([`crate::status::ground`]), only those few are read.
 
 mod missing;
-
 use std::collections::{HashMap, HashSet};
 use std::ffi::OsStr;
 use std::fs;
@@ -14,11 +13,10 @@ use std::fs;
 use sapwood_core::notify::{Action, Notify};
 use sapwood_core::paths::{RelPath, RelPathBuf, UrlBuf};
 use sapwood_core::{CancelToken, Depth, NodeKind, Revnum};
+use sapwood_delta::ReportEntry;
 use sapwood_delta::report::Report;
 
 use crate::conflict::Conflict;
-use sapwood_delta::ReportEntry;
-
 use crate::db::{Kind, NodeRow, Presence};
 use crate::error::{Error, Result};
 use crate::root::{WorkingCopy, disk_kind};
@@ -74,119 +72,112 @@ struct Crawler<'a> {
     incomplete: Option<&'a HashSet<RelPathBuf>>,
 }
 
-impl WorkingCopy {
-    /// Reports BASE. The report is not finished.
-    ///
-    /// # Errors
-    /// Those of the report; SQLite's; that missing files cannot be written.
-    pub fn report(&self, how: &Crawl<'_>, report: &mut dyn Report) -> Result<()> {
-        let base = self.db().base(how.target)?.filter(|base| base.presence.is_there());
-        let Some(base) = base else {
-            let depth = if how.depth == Depth::Unknown { Depth::Infinity } else { how.depth };
-            report.entry(&ReportEntry::new(RelPath::ROOT, Revnum::ZERO, depth))?;
-            report.delete_path(RelPath::ROOT)?;
-            return Ok(());
-        };
-        let (Some(revision), Some(repos_id)) = (base.revision, base.repos_id) else {
-            return Err(Error::Corrupt {
-                path: self.abspath(how.target),
-                what: "a BASE node has no revision".to_owned(),
-            });
-        };
-        let recursive = matches!(how.depth, Depth::Infinity | Depth::Unknown);
-        let scope = match (recursive, base.kind) {
-            (true, Kind::Dir) => Scope::Subtree(how.target),
-            (false, Kind::Dir) => Scope::Children(how.target),
-            _ => Scope::One(how.target),
-        };
-        let (table, incomplete) = self.nodes_to_report(&base, how, scope)?;
-        let mut crawler = Crawler {
-            wc: self,
-            how,
-            report,
-            locks: HashMap::new(),
-            root: self.db().repository(repos_id)?.root,
-            table: &table,
-            incomplete: incomplete.as_ref(),
-        };
-        for lock in self.db().locks()? {
-            if lock.repos_id == repos_id {
-                crawler.locks.insert(lock.repos_relpath, lock.token);
-            }
+/// As [`WorkingCopy::report`].
+pub(crate) fn report(wc: &WorkingCopy, how: &Crawl<'_>, report: &mut dyn Report) -> Result<()> {
+    let base = wc.db().base(how.target)?.filter(|base| base.presence.is_there());
+    let Some(base) = base else {
+        let depth = if how.depth == Depth::Unknown { Depth::Infinity } else { how.depth };
+        report.entry(&ReportEntry::new(RelPath::ROOT, Revnum::ZERO, depth))?;
+        report.delete_path(RelPath::ROOT)?;
+        return Ok(());
+    };
+    let (Some(revision), Some(repos_id)) = (base.revision, base.repos_id) else {
+        return Err(Error::Corrupt {
+            path: wc.abspath(how.target),
+            what: "a BASE node has no revision".to_owned(),
+        });
+    };
+    let recursive = matches!(how.depth, Depth::Infinity | Depth::Unknown);
+    let scope = match (recursive, base.kind) {
+        (true, Kind::Dir) => Scope::Subtree(how.target),
+        (false, Kind::Dir) => Scope::Children(how.target),
+        _ => Scope::One(how.target),
+    };
+    let (table, incomplete) = nodes_to_report(wc, &base, how, scope)?;
+    let mut crawler = Crawler {
+        wc,
+        how,
+        report,
+        locks: HashMap::new(),
+        root: wc.db().repository(repos_id)?.root,
+        table: &table,
+        incomplete: incomplete.as_ref(),
+    };
+    for lock in wc.db().locks()? {
+        if lock.repos_id == repos_id {
+            crawler.locks.insert(lock.repos_relpath, lock.token);
         }
-        if how.restore && disk_kind(&self.abspath(how.target))?.is_none() {
-            crawler.restore(how.target)?;
-        }
-        let start_empty = base.presence == Presence::Incomplete;
-        let mut depth = base.depth_or_infinity();
-        if how.honor_depth_exclude && how.depth != Depth::Unknown && how.depth < depth {
-            depth = how.depth;
-        }
-        let entry = ReportEntry::new(RelPath::ROOT, revision, depth);
-        crawler.report.entry(&ReportEntry { start_empty, ..entry })?;
-        let repos_path = base.base_path()?.to_owned();
-        if base.kind != Kind::Dir {
-            return crawler.target_file(&base, &repos_path, revision);
-        }
-        if how.depth == Depth::Empty {
-            return Ok(());
-        }
-        crawler.dir(ReportedDir {
-            relpath: how.target,
-            repos_path: &repos_path,
-            implied: table.implied_path(how.target) == repos_path,
-            revision,
-            depth,
-            everything: start_empty,
-            restore: how.restore,
-        })
     }
+    if how.restore && disk_kind(&wc.abspath(how.target))?.is_none() {
+        crawler.restore(how.target)?;
+    }
+    let start_empty = base.presence == Presence::Incomplete;
+    let mut depth = base.depth_or_infinity();
+    if how.honor_depth_exclude && how.depth != Depth::Unknown && how.depth < depth {
+        depth = how.depth;
+    }
+    let entry = ReportEntry::new(RelPath::ROOT, revision, depth);
+    crawler.report.entry(&ReportEntry { start_empty, ..entry })?;
+    let repos_path = base.base_path()?.to_owned();
+    if base.kind != Kind::Dir {
+        return crawler.target_file(&base, &repos_path, revision);
+    }
+    if how.depth == Depth::Empty {
+        return Ok(());
+    }
+    crawler.dir(ReportedDir {
+        relpath: how.target,
+        repos_path: &repos_path,
+        implied: table.implied_path(how.target) == repos_path,
+        revision,
+        depth,
+        everything: start_empty,
+        restore: how.restore,
+    })
 }
 
-impl WorkingCopy {
-    /// The nodes that a report looks at, and the directories that lack something, if missing files are restored.
-    fn nodes_to_report(
-        &self,
-        base: &NodeRow,
-        how: &Crawl<'_>,
-        scope: Scope<'_>,
-    ) -> Result<(Table, Option<HashSet<RelPathBuf>>)> {
-        let recursive = matches!(how.depth, Depth::Infinity | Depth::Unknown);
-        let known = match recursive && how.target.is_empty() {
-            true => self.db().read(|_| self.odd_nodes(base, how.restore))?,
-            false => None,
-        };
-        if let Some((table, incomplete)) = known {
-            return Ok((table, how.restore.then_some(incomplete)));
-        }
-        let table = self.db().read(|db| Table::read(db, scope))?;
-        let incomplete = (recursive && how.restore).then(|| {
-            let whole = crate::status::Whole::cached(self);
-            missing::incomplete(self.root(), &table, &whole)
-        });
-        Ok((table, incomplete))
+/// The nodes that a report looks at, and the directories that lack something, if missing files are restored.
+fn nodes_to_report(
+    wc: &WorkingCopy,
+    base: &NodeRow,
+    how: &Crawl<'_>,
+    scope: Scope<'_>,
+) -> Result<(Table, Option<HashSet<RelPathBuf>>)> {
+    let recursive = matches!(how.depth, Depth::Infinity | Depth::Unknown);
+    let known = match recursive && how.target.is_empty() {
+        true => wc.db().read(|_| odd_nodes(wc, base, how.restore))?,
+        false => None,
+    };
+    if let Some((table, incomplete)) = known {
+        return Ok((table, how.restore.then_some(incomplete)));
     }
+    let table = wc.db().read(|db| Table::read(db, scope))?;
+    let incomplete = (recursive && how.restore).then(|| {
+        let whole = crate::status::Whole::cached(wc);
+        missing::incomplete(wc.root(), &table, &whole)
+    });
+    Ok((table, incomplete))
+}
 
-    /// The nodes of a working copy of which there may be something to say, and the directories that lack
-    /// something; nothing when all have to be read.
-    fn odd_nodes(
-        &self,
-        root: &NodeRow,
-        restore: bool,
-    ) -> Result<Option<(Table, HashSet<RelPathBuf>)>> {
-        let Some(ground) = crate::status::ground(self, root, restore) else { return Ok(None) };
-        let odd: Vec<&RelPath> = ground.even.odd.iter().map(RelPathBuf::as_path).collect();
-        let mut read = ground.changed.clone();
-        for path in &odd {
-            // The children of a directory that differs are reported relative to it.
-            if self.db().base(path)?.is_some_and(|row| row.kind == Kind::Dir) {
-                read.insert((*path).to_owned());
-            }
+/// The nodes of a working copy of which there may be something to say, and the directories that lack
+/// something; nothing when all have to be read.
+fn odd_nodes(
+    wc: &WorkingCopy,
+    root: &NodeRow,
+    restore: bool,
+) -> Result<Option<(Table, HashSet<RelPathBuf>)>> {
+    let Some(ground) = crate::status::ground(wc, root, restore) else { return Ok(None) };
+    let odd: Vec<&RelPath> = ground.even.odd.iter().map(RelPathBuf::as_path).collect();
+    let mut read = ground.changed.clone();
+    for path in &odd {
+        // The children of a directory that differs are reported relative to it.
+        if wc.db().base(path)?.is_some_and(|row| row.kind == Kind::Dir) {
+            read.insert((*path).to_owned());
         }
-        let table = Table::read_directories(self.db(), &odd, &read)?;
-        let incomplete = missing::incomplete_among(self.root(), &table, &ground.changed);
-        Ok(Some((table, incomplete)))
     }
+    let table = Table::read_directories(wc.db(), &odd, &read)?;
+    let incomplete = missing::incomplete_among(wc.root(), &table, &ground.changed);
+    Ok(Some((table, incomplete)))
 }
 
 /// A node of a directory that is reported.

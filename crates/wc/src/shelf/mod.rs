@@ -11,7 +11,6 @@
 
 mod name;
 pub mod v2;
-
 use std::fs;
 use std::io::{self, Read as _};
 use std::os::unix::fs::PermissionsExt as _;
@@ -23,7 +22,7 @@ use sapwood_core::{ErrorCode, PropList, hashdump};
 use crate::error::{Error, Result};
 use crate::files::{move_into_place, remove_tree};
 use crate::layout;
-use crate::root::{WorkingCopy, disk_kind};
+use crate::root::{Disk, WorkingCopy, disk_kind};
 
 /// What ends a list of revision properties.
 const END: &str = "PROPS-END";
@@ -96,8 +95,8 @@ pub struct ShelfEntry {
 
 /// The directory of a store; `None` when there is none. Symbolic links are refused in all parts of
 /// the path.
-fn folder(wc: &WorkingCopy, store: Store) -> Result<Option<PathBuf>> {
-    let mut dir = layout::adm(wc.root());
+fn folder(disk: &Disk, store: Store) -> Result<Option<PathBuf>> {
+    let mut dir = layout::adm(disk.root());
     for name in [layout::EXPERIMENTAL, "shelves", store.folder()] {
         dir.push(name);
         match disk_kind(&dir)? {
@@ -139,7 +138,7 @@ fn read(path: &Path, limit: u64) -> Result<Option<Vec<u8>>> {
 /// # Errors
 /// That the folder cannot be read.
 pub fn list(wc: &WorkingCopy, store: Store) -> Result<Vec<ShelfEntry>> {
-    let Some(dir) = folder(wc, store)? else { return Ok(Vec::new()) };
+    let Some(dir) = folder(wc.disk(), store)? else { return Ok(Vec::new()) };
     let failed = |e| Error::io(e, "Can't read directory", &dir);
     let mut found = Vec::new();
     for entry in fs::read_dir(&dir).map_err(failed)? {
@@ -173,7 +172,7 @@ impl Shelf {
     /// E125014 for the empty name; that files cannot be read.
     pub fn find(wc: &WorkingCopy, store: Store, name: &str) -> Result<Option<Self>> {
         let mut shelf = Self::new(wc, store, name)?;
-        if folder(wc, store)?.is_none() {
+        if folder(wc.disk(), store)?.is_none() {
             return Ok(None);
         }
         if let Some(bytes) = read(&shelf.file(".log"), PROPS_LIMIT)? {

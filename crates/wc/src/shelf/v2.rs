@@ -3,7 +3,6 @@
 //!
 //! The base text is in normal form, the working text as the file was, with its mode. For a symbolic link the
 //! working text is its normal form: the reference copies the link's target, which cannot be restored.
-
 use std::fs;
 use std::io;
 use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
@@ -17,7 +16,8 @@ use super::{LINE_LIMIT, PROPS_LIMIT, Shelf, Version, no_directory, parse_props, 
 use crate::error::{Error, Result};
 use crate::files::{move_into_place, remove_tree};
 use crate::layout;
-use crate::root::{WorkingCopy, disk_kind};
+use crate::local::install::install_special;
+use crate::root::{Disk, WorkingCopy, disk_kind};
 use crate::status::{State, Status};
 use crate::translate::{Translation, special};
 
@@ -379,48 +379,44 @@ fn plain(file: PathBuf) -> Result<Option<PathBuf>> {
     }
 }
 
-impl WorkingCopy {
-    /// Checks that a path is really below the root on disk: that all its parents are directories, and none of
-    /// them a symbolic link.
-    ///
-    /// # Errors
-    /// E155000 when one is not.
-    pub fn check_inside(&self, relpath: &RelPath) -> Result<()> {
-        let mut at = RelPathBuf::default();
-        for name in relpath.parent().names() {
-            at = at.child(name);
-            let dir = self.abspath(&at);
-            match disk_kind(&dir)? {
-                None => return Ok(()),
-                Some(kind) if kind.is_dir() => {}
-                Some(_) => return Err(no_directory(&dir)),
-            }
+/// As [`WorkingCopy::check_inside`].
+pub(crate) fn check_inside(disk: &Disk, relpath: &RelPath) -> Result<()> {
+    let mut at = RelPathBuf::default();
+    for name in relpath.parent().names() {
+        at = at.child(name);
+        let dir = disk.abspath(&at);
+        match disk_kind(&dir)? {
+            None => return Ok(()),
+            Some(kind) if kind.is_dir() => {}
+            Some(_) => return Err(no_directory(&dir)),
         }
-        Ok(())
     }
+    Ok(())
+}
 
-    /// Puts a shelved file in its place, with its mode. Missing parent directories are made.
-    ///
-    /// # Errors
-    /// As [`WorkingCopy::check_inside`]; that it cannot be written.
-    pub fn install_shelved(&self, relpath: &RelPath, text: &Path, props: &PropList) -> Result<()> {
-        self.check_inside(relpath)?;
-        let path = self.abspath(relpath);
-        if let Some(dir) = path.parent() {
-            fs::create_dir_all(dir).map_err(|e| Error::io(e, "Can't create directory", dir))?;
-        }
-        if props.get(names::SPECIAL).is_some() {
-            let failed = |e| Error::io(e, "Can't read file", text);
-            return self.install_special(relpath, &mut fs::File::open(text).map_err(failed)?);
-        }
-        let temporary = self.temporary();
-        let found = fs::metadata(text).map_err(|e| Error::io(e, "Can't stat", text))?;
-        copy(text, &temporary, found.permissions().mode())?;
-        move_into_place(&temporary, &path).inspect_err(|_| {
-            // What stays here is for cleanup.
-            let _removed = fs::remove_file(&temporary);
-        })
+/// As [`WorkingCopy::install_shelved`].
+pub(crate) fn install_shelved(
+    disk: &Disk,
+    relpath: &RelPath,
+    text: &Path,
+    props: &PropList,
+) -> Result<()> {
+    check_inside(disk, relpath)?;
+    let path = disk.abspath(relpath);
+    if let Some(dir) = path.parent() {
+        fs::create_dir_all(dir).map_err(|e| Error::io(e, "Can't create directory", dir))?;
     }
+    if props.get(names::SPECIAL).is_some() {
+        let failed = |e| Error::io(e, "Can't read file", text);
+        return install_special(disk, relpath, &mut fs::File::open(text).map_err(failed)?);
+    }
+    let temporary = disk.temporary();
+    let found = fs::metadata(text).map_err(|e| Error::io(e, "Can't stat", text))?;
+    copy(text, &temporary, found.permissions().mode())?;
+    move_into_place(&temporary, &path).inspect_err(|_| {
+        // What stays here is for cleanup.
+        let _removed = fs::remove_file(&temporary);
+    })
 }
 
 #[cfg(test)]

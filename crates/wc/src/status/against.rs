@@ -3,7 +3,6 @@
 //! First one local walk, which keeps every node that the repository reported; then one status for
 //! each path, in the order of the reference: for each directory that the edit went into, first its
 //! subdirectories that the edit went into, then the other names, then the directory itself.
-
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use sapwood_core::Depth;
@@ -11,14 +10,16 @@ use sapwood_core::paths::RelPath;
 
 use super::assemble::{Context, assemble, unversioned};
 use super::incoming::Incoming;
-use super::inherited_patterns;
 use super::listing::Look;
 use super::table::{Node, Scope, Table};
 use super::value::{Remote, State, Status};
 use super::walk::{Item, Items, Walk};
-use super::{Options, Visit, look_at};
+use super::{Options, Visit, inherited_patterns, look_at};
+use crate::db::Db;
 use crate::error::{Error, Result};
 use crate::root::WorkingCopy;
+use crate::status::ignore_patterns;
+use crate::status::report::{compare, compare_one};
 
 impl Status {
     /// Whether the working copy has no changes to report for a versioned node.
@@ -54,174 +55,154 @@ impl Status {
     }
 }
 
-impl WorkingCopy {
-    /// Walks a path and what is below it, and joins the result with what the repository has.
-    /// `target` is a name in `anchor`, or empty for the directory itself, as in the report.
-    ///
-    /// # Errors
-    /// As [`WorkingCopy::status`].
-    pub fn status_against(
-        &self,
-        anchor: &RelPath,
-        target: &RelPath,
-        options: &Options,
-        incoming: &Incoming,
-        visit: &mut Visit<'_>,
-    ) -> Result<()> {
-        if !incoming.opened {
-            return self.status(&anchor.join(target), options, visit);
-        }
-        if target.is_empty() {
-            self.directory_against(anchor, options, incoming, visit)
-        } else {
-            self.name_against(anchor, target, options, incoming, visit)
-        }
+/// As [`WorkingCopy::status_against`].
+pub(crate) fn status_against(
+    wc: &WorkingCopy,
+    anchor: &RelPath,
+    target: &RelPath,
+    options: &Options,
+    incoming: &Incoming,
+    visit: &mut Visit<'_>,
+) -> Result<()> {
+    if !incoming.opened {
+        return wc.status(&anchor.join(target), options, visit);
     }
+    if target.is_empty() {
+        directory_against(wc, anchor, options, incoming, visit)
+    } else {
+        name_against(wc, anchor, target, options, incoming, visit)
+    }
+}
 
-    /// The nodes of a directory, and what differs on disk, by one snapshot of wc.db.
-    fn walk_against(
-        &self,
-        dir: &RelPath,
-        depth: Depth,
-        options: &Options,
-        incoming: &Incoming,
-    ) -> Result<(Table, Items)> {
-        let scope = match depth {
-            Depth::Infinity => Scope::Subtree(dir),
-            Depth::Files | Depth::Immediates => Scope::Children(dir),
-            _ => Scope::One(dir),
-        };
-        let table = Table::read(self.db(), scope)?;
-        let not_found = || Error::NodeNotFound(self.abspath(dir));
-        let node = table.find(dir).ok_or_else(not_found)?;
-        let deep = matches!(depth, Depth::Files | Depth::Immediates | Depth::Infinity);
-        if !deep || !table.has_descendants(node) {
-            return Ok((table, Items::new()));
-        }
-        let walk = Walk {
-            all: options.all || !incoming.locks.is_empty(),
-            kinds_only: false,
-            incoming: Some(incoming),
-            ..Walk::new(self, &table, options)
-        };
-        let inherited = inherited_patterns(self.db(), dir, &options.ignores)?;
-        let items = walk.run(dir, inherited, depth)?;
-        Ok((table, items))
+/// The nodes of a directory, and what differs on disk, by one snapshot of wc.db.
+fn walk_against(
+    wc: &WorkingCopy,
+    dir: &RelPath,
+    depth: Depth,
+    options: &Options,
+    incoming: &Incoming,
+) -> Result<(Table, Items)> {
+    let scope = match depth {
+        Depth::Infinity => Scope::Subtree(dir),
+        Depth::Files | Depth::Immediates => Scope::Children(dir),
+        _ => Scope::One(dir),
+    };
+    let table = Table::read(wc.db(), scope)?;
+    let not_found = || Error::NodeNotFound(wc.abspath(dir));
+    let node = table.find(dir).ok_or_else(not_found)?;
+    let deep = matches!(depth, Depth::Files | Depth::Immediates | Depth::Infinity);
+    if !deep || !table.has_descendants(node) {
+        return Ok((table, Items::new()));
     }
+    let walk = Walk {
+        all: options.all || !incoming.locks.is_empty(),
+        kinds_only: false,
+        incoming: Some(incoming),
+        ..Walk::new(wc, &table, options)
+    };
+    let inherited = inherited_patterns(wc.db(), dir, &options.ignores)?;
+    let items = walk.run(dir, inherited, depth)?;
+    Ok((table, items))
+}
 
-    fn directory_against(
-        &self,
-        dir: &RelPath,
-        options: &Options,
-        incoming: &Incoming,
-        visit: &mut Visit<'_>,
-    ) -> Result<()> {
-        let depth = if options.depth == Depth::Unknown { Depth::Infinity } else { options.depth };
-        let look = look_at(&self.abspath(dir), dir.is_empty())?;
-        let ((table, items), context, above) = self.db().read(|_| {
-            let found = self.walk_against(dir, depth, options, incoming)?;
-            let context = Context::of_target(self, &found.0, dir)?;
-            let above = match dir.is_empty() {
-                true => None,
-                false => Some(Context::of_parent(self, dir)?),
-            };
-            Ok((found, context, above))
-        })?;
-        let modified = self.compare(&table, &items)?;
-        let mut notify = Against {
-            wc: self,
-            table: &table,
-            items: &items,
-            modified: &modified,
-            options,
-            incoming,
-            visit,
+fn directory_against(
+    wc: &WorkingCopy,
+    dir: &RelPath,
+    options: &Options,
+    incoming: &Incoming,
+    visit: &mut Visit<'_>,
+) -> Result<()> {
+    let depth = if options.depth == Depth::Unknown { Depth::Infinity } else { options.depth };
+    let look = look_at(&wc.abspath(dir), dir.is_empty())?;
+    let ((table, items), context, above) = wc.db().read(|_| {
+        let found = walk_against(wc, dir, depth, options, incoming)?;
+        let context = Context::of_target(wc, &found.0, dir)?;
+        let above = match dir.is_empty() {
+            true => None,
+            false => Some(Context::of_parent(wc, dir)?),
         };
-        notify.opened(&context, depth, false)?;
-        let Some(node) = table.find(dir) else { return Ok(()) };
-        let changed = self.compare_one(node, look)?;
-        let status = assemble(self, &table, node, look, changed, above.as_ref(), true)?;
-        let Some(mut status) = status else { return Ok(()) };
-        status.remote = incoming.anchor.clone();
-        if status.remote.changed.revision == status.revision {
-            status.remote.changed = super::value::LastChange::default();
-        }
-        if status.is_worth_reporting(options) { visit(status) } else { Ok(()) }
+        Ok((found, context, above))
+    })?;
+    let modified = compare(wc, &table, &items)?;
+    let mut notify =
+        Against { wc, table: &table, items: &items, modified: &modified, options, incoming, visit };
+    notify.opened(&context, depth, false)?;
+    let Some(node) = table.find(dir) else { return Ok(()) };
+    let changed = compare_one(wc, node, look)?;
+    let status = assemble(wc, &table, node, look, changed, above.as_ref(), true)?;
+    let Some(mut status) = status else { return Ok(()) };
+    status.remote = incoming.anchor.clone();
+    if status.remote.changed.revision == status.revision {
+        status.remote.changed = super::value::LastChange::default();
     }
+    if status.is_worth_reporting(options) { visit(status) } else { Ok(()) }
+}
 
-    /// A target that is no directory under version control.
-    fn name_against(
-        &self,
-        anchor: &RelPath,
-        target: &RelPath,
-        options: &Options,
-        incoming: &Incoming,
-        visit: &mut Visit<'_>,
-    ) -> Result<()> {
-        let relpath = anchor.join(target);
-        let (table, context) = self.db().read(|db| {
-            let table = Table::read(db, Scope::One(&relpath))?;
-            Ok((table, Context::of_parent(self, &relpath)?))
-        })?;
-        let look = look_at(&self.abspath(&relpath), false)?;
-        let (items, modified) = (Items::new(), HashMap::new());
-        let mut notify = Against {
-            wc: self,
-            table: &table,
-            items: &items,
-            modified: &modified,
-            options,
-            incoming,
-            visit,
-        };
-        let known = table.find(&relpath).filter(|node| node.top().is_some_and(|t| !t.is_marker()));
-        let local = match known {
-            Some(node) => {
-                let changed = self.compare_one(node, look)?;
-                assemble(self, &table, node, look, changed, Some(&context), true)?
-            }
-            None => self.unversioned_target(&table, (anchor, target), options, look)?,
-        };
-        let status = notify.beside(&context, target, local)?;
-        let gone = matches!(
-            status.as_ref().map(|status| status.remote.node),
-            Some(State::Deleted | State::Replaced)
-        );
-        let depth = match options.depth {
-            Depth::Files | Depth::Empty => None,
-            Depth::Immediates => Some(Depth::Empty),
-            deep => Some(deep),
-        };
-        if let Some(depth) = depth.filter(|_| incoming.dirs.contains_key(&relpath)) {
-            let below = context.child(&table, &relpath);
-            notify.opened(&below, depth, gone)?;
+/// A target that is no directory under version control.
+fn name_against(
+    wc: &WorkingCopy,
+    anchor: &RelPath,
+    target: &RelPath,
+    options: &Options,
+    incoming: &Incoming,
+    visit: &mut Visit<'_>,
+) -> Result<()> {
+    let relpath = anchor.join(target);
+    let (table, context) = wc.db().read(|db| {
+        let table = Table::read(db, Scope::One(&relpath))?;
+        Ok((table, Context::of_parent(wc, &relpath)?))
+    })?;
+    let look = look_at(&wc.abspath(&relpath), false)?;
+    let (items, modified) = (Items::new(), HashMap::new());
+    let mut notify =
+        Against { wc, table: &table, items: &items, modified: &modified, options, incoming, visit };
+    let known = table.find(&relpath).filter(|node| node.top().is_some_and(|t| !t.is_marker()));
+    let local = match known {
+        Some(node) => {
+            let changed = compare_one(wc, node, look)?;
+            assemble(wc, &table, node, look, changed, Some(&context), true)?
         }
-        match status {
-            Some(status) => notify.send(status),
-            None => Ok(()),
-        }
+        None => unversioned_target(wc.db(), &table, (anchor, target), options, look)?,
+    };
+    let status = notify.beside(&context, target, local)?;
+    let gone = matches!(
+        status.as_ref().map(|status| status.remote.node),
+        Some(State::Deleted | State::Replaced)
+    );
+    let depth = match options.depth {
+        Depth::Files | Depth::Empty => None,
+        Depth::Immediates => Some(Depth::Empty),
+        deep => Some(deep),
+    };
+    if let Some(depth) = depth.filter(|_| incoming.dirs.contains_key(&relpath)) {
+        let below = context.child(&table, &relpath);
+        notify.opened(&below, depth, gone)?;
     }
+    match status {
+        Some(status) => notify.send(status),
+        None => Ok(()),
+    }
+}
 
-    /// The status of a target that is no node: none where there is nothing.
-    fn unversioned_target(
-        &self,
-        table: &Table,
-        (anchor, target): (&RelPath, &RelPath),
-        options: &Options,
-        look: Option<Look>,
-    ) -> Result<Option<Status>> {
-        let relpath = anchor.join(target);
-        let conflict = table.find(&relpath).and_then(|node| node.actual.as_ref());
-        let conflicted = conflict.is_some_and(|a| a.conflict.is_some());
-        let there = look.is_some() && target != crate::layout::ADM;
-        if !there && !conflicted {
-            return Ok(None);
-        }
-        let patterns = self.ignore_patterns(anchor, &options.ignores)?;
-        let ignored = patterns.matches(target.as_bytes());
-        let kind = look.map(|look| look.kind);
-        Ok(Some(unversioned(table, &relpath, kind, ignored, conflicted)))
+/// The status of a target that is no node: none where there is nothing.
+fn unversioned_target(
+    db: &Db,
+    table: &Table,
+    (anchor, target): (&RelPath, &RelPath),
+    options: &Options,
+    look: Option<Look>,
+) -> Result<Option<Status>> {
+    let relpath = anchor.join(target);
+    let conflict = table.find(&relpath).and_then(|node| node.actual.as_ref());
+    let conflicted = conflict.is_some_and(|a| a.conflict.is_some());
+    let there = look.is_some() && target != crate::layout::ADM;
+    if !there && !conflicted {
+        return Ok(None);
     }
+    let patterns = ignore_patterns(db, anchor, &options.ignores)?;
+    let ignored = patterns.matches(target.as_bytes());
+    let kind = look.map(|look| look.kind);
+    Ok(Some(unversioned(table, &relpath, kind, ignored, conflicted)))
 }
 
 /// Passes on what was found, in order.
@@ -394,7 +375,7 @@ impl<'t> Against<'t, '_> {
         let known = table.find(&relpath).filter(|n| n.top().is_some_and(|t| !t.is_marker()));
         let local = match known {
             Some(node) => {
-                let modified = self.wc.compare_one(node, look)?;
+                let modified = compare_one(self.wc, node, look)?;
                 assemble(self.wc, &table, node, look, modified, Some(context), true)?
             }
             None if look.is_some() => self.of_another(&relpath)?,

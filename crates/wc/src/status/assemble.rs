@@ -1,6 +1,5 @@
 //! Turns rows and file stamps into a [`Status`]: chooses which of several states of a node is
 //! shown.
-
 use sapwood_core::paths::{RelPath, RelPathBuf};
 
 use super::listing::Look;
@@ -10,7 +9,7 @@ use super::walk::special_of;
 use crate::conflict::Conflict;
 use crate::db::{Kind, Presence};
 use crate::error::Result;
-use crate::root::WorkingCopy;
+use crate::root::{Disk, WorkingCopy};
 
 /// The directory whose nodes are reported, and its path in the repository.
 #[derive(Clone, Debug)]
@@ -129,27 +128,21 @@ pub struct OpenConflicts {
     pub tree: bool,
 }
 
-impl WorkingCopy {
-    /// Which of the conflicts in a record are still there.
-    ///
-    /// # Errors
-    /// When the record is malformed.
-    pub fn conflicted(&self, record: &[u8]) -> Result<OpenConflicts> {
-        let conflict = Conflict::parse(record)?;
-        let there =
-            |file: &Option<RelPathBuf>| file.as_deref().is_some_and(|f| self.is_file_there(f));
-        let text = conflict.text.as_ref().is_some_and(|text| {
-            let files = [&text.mine, &text.theirs, &text.old];
-            files.iter().all(|f| f.is_none()) || files.iter().any(|f| there(f))
-        });
-        let prop = conflict.prop.as_ref();
-        let props = prop.is_some_and(|prop| prop.marker.is_none() || there(&prop.marker));
-        Ok(OpenConflicts { text, props, tree: conflict.tree.is_some() })
-    }
+/// As [`WorkingCopy::conflicted`].
+pub(crate) fn conflicted(disk: &Disk, record: &[u8]) -> Result<OpenConflicts> {
+    let conflict = Conflict::parse(record)?;
+    let there = |file: &Option<RelPathBuf>| file.as_deref().is_some_and(|f| is_file_there(disk, f));
+    let text = conflict.text.as_ref().is_some_and(|text| {
+        let files = [&text.mine, &text.theirs, &text.old];
+        files.iter().all(|f| f.is_none()) || files.iter().any(|f| there(f))
+    });
+    let prop = conflict.prop.as_ref();
+    let props = prop.is_some_and(|prop| prop.marker.is_none() || there(&prop.marker));
+    Ok(OpenConflicts { text, props, tree: conflict.tree.is_some() })
+}
 
-    fn is_file_there(&self, relpath: &RelPath) -> bool {
-        crate::files::is_leftover(&self.abspath(relpath))
-    }
+fn is_file_there(disk: &Disk, relpath: &RelPath) -> bool {
+    crate::files::is_leftover(&disk.abspath(relpath))
 }
 
 /// The files that a record of a conflict names, below the root.

@@ -1,7 +1,6 @@
 //! Finds out whether a tree is clean by one scan of `NODES` and a list of each directory's names: a merge
 //! checks its target so before anything else. A status of all nodes shows that too, and more, for three times
 //! the work; it runs only where a tree is not clean.
-
 use hashbrown::HashMap;
 use rusqlite::{Row, params};
 use sapwood_core::CancelToken;
@@ -12,7 +11,7 @@ use super::table::is_implied;
 use crate::db::{Db, Kind, at_and_below, below, parent_of};
 use crate::error::{Error, Result};
 use crate::fan_out;
-use crate::root::WorkingCopy;
+use crate::root::Disk;
 
 /// The names that a directory has in BASE.
 type Names = Vec<Box<str>>;
@@ -92,36 +91,30 @@ fn scan(db: &Db, top: &RelPath) -> Result<Option<Scan>> {
     Ok(found.has_top.then_some(found))
 }
 
-impl WorkingCopy {
-    /// The directories at and below one whose depth is files or empty, if everything else there is clean:
-    /// nodes are in BASE alone, complete, at the path that follows from the root's, and with their names on
-    /// disk. `None` if a node is not clean, or the path is not a directory.
-    ///
-    /// # Errors
-    /// SQLite's; E200015.
-    pub fn shallow_if_ordinary(
-        &self,
-        top: &RelPath,
-        cancel: &CancelToken,
-    ) -> Result<Option<Vec<RelPathBuf>>> {
-        let Some(mut found) = self.db().read(|db| scan(db, top))? else { return Ok(None) };
-        for (_, names) in &mut found.dirs.list {
-            names.sort_unstable();
-        }
-        let root = self.root();
-        let lacking = fan_out::over(&found.dirs.list, |(dir, names), buffer, lacking| {
-            let open = OpenDir::open(&root.join(dir.as_str()));
-            let has_all = |open: OpenDir| open.has_all(names, buffer);
-            if cancel.is_cancelled() || !open.ok().flatten().is_some_and(has_all) {
-                lacking.push(());
-            }
-        });
-        if cancel.is_cancelled() {
-            return Err(Error::Cancelled);
-        }
-        found.shallow.sort_unstable();
-        Ok(lacking.is_empty().then_some(found.shallow))
+/// As [`WorkingCopy::shallow_if_ordinary`].
+pub(crate) fn shallow_if_ordinary(
+    db: &Db,
+    disk: &Disk,
+    top: &RelPath,
+    cancel: &CancelToken,
+) -> Result<Option<Vec<RelPathBuf>>> {
+    let Some(mut found) = db.read(|db| scan(db, top))? else { return Ok(None) };
+    for (_, names) in &mut found.dirs.list {
+        names.sort_unstable();
     }
+    let root = disk.root();
+    let lacking = fan_out::over(&found.dirs.list, |(dir, names), buffer, lacking| {
+        let open = OpenDir::open(&root.join(dir.as_str()));
+        let has_all = |open: OpenDir| open.has_all(names, buffer);
+        if cancel.is_cancelled() || !open.ok().flatten().is_some_and(has_all) {
+            lacking.push(());
+        }
+    });
+    if cancel.is_cancelled() {
+        return Err(Error::Cancelled);
+    }
+    found.shallow.sort_unstable();
+    Ok(lacking.is_empty().then_some(found.shallow))
 }
 
 #[cfg(test)]
@@ -131,6 +124,7 @@ mod tests {
     use sapwood_core::Depth;
 
     use super::*;
+    use crate::WorkingCopy;
     use crate::db::{NodeRow, Presence};
 
     /// A working copy of directories and files, as `change` leaves their rows; what is said of `top`.

@@ -5,24 +5,25 @@
 //! gives one [`Status`] a path, in the order of the reference: a directory, then its children by
 //! name, each followed by what is below it.
 
-mod against;
-mod assemble;
-mod cache;
-mod clean_tree;
+pub(crate) mod against;
+pub(crate) mod assemble;
+pub(crate) mod cache;
+pub(crate) mod clean_tree;
 mod incoming;
 mod listing;
 mod prefetch;
-mod report;
+pub(crate) mod report;
 mod table;
 mod value;
 mod walk;
-
 use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::{CancelToken, Depth};
+
+use crate::root::Disk;
 
 pub use assemble::OpenConflicts;
 pub(crate) use assemble::markers;
@@ -89,229 +90,217 @@ impl Options {
 /// Gets one status after the other.
 pub type Visit<'v> = dyn FnMut(Status) -> Result<()> + 'v;
 
-impl WorkingCopy {
-    /// The status of one path, even if it has no changes.
-    ///
-    /// # Errors
-    /// Those of the database and of the disk; E155010 when the parent is not versioned either.
-    pub fn status_of(&self, relpath: &RelPath) -> Result<Status> {
-        let options = Options { depth: Depth::Empty, all: true, ..Options::default() };
-        let mut found = None;
-        self.status(relpath, &options, &mut |status| {
-            found.get_or_insert(status);
-            Ok(())
-        })?;
-        Ok(found.unwrap_or_else(|| Status { relpath: relpath.to_owned(), ..Status::default() }))
-    }
+/// As [`WorkingCopy::status_of`].
+pub(crate) fn status_of(wc: &WorkingCopy, relpath: &RelPath) -> Result<Status> {
+    let options = Options { depth: Depth::Empty, all: true, ..Options::default() };
+    let mut found = None;
+    wc.status(relpath, &options, &mut |status| {
+        found.get_or_insert(status);
+        Ok(())
+    })?;
+    Ok(found.unwrap_or_else(|| Status { relpath: relpath.to_owned(), ..Status::default() }))
+}
 
-    /// Walks a path and what is below it.
-    ///
-    /// # Errors
-    /// Those of the database, of the disk and of `visit`; E155010 when neither the path nor its
-    /// parent is versioned.
-    pub fn status(
-        &self,
-        relpath: &RelPath,
-        options: &Options,
-        visit: &mut Visit<'_>,
-    ) -> Result<()> {
-        self.db().note_changes();
-        let found = self.db().read(|_| self.walk_in_snapshot(relpath, options))?;
-        found.report(self, options, visit)
-    }
+/// As [`WorkingCopy::status`].
+pub(crate) fn status(
+    wc: &WorkingCopy,
+    relpath: &RelPath,
+    options: &Options,
+    visit: &mut Visit<'_>,
+) -> Result<()> {
+    wc.db().note_changes();
+    let found = wc.db().read(|_| walk_in_snapshot(wc, relpath, options))?;
+    found.report(wc, options, visit)
+}
 
-    /// What is cached of the status, and whether it is of a kind that is cached at all.
-    fn cached_status(
-        &self,
-        relpath: &RelPath,
-        depth: Depth,
-        options: &Options,
-    ) -> Result<(cache::CachedStatus, bool)> {
-        let applies =
-            depth == Depth::Infinity && !options.kinds_only && cache::applies(self, options);
-        // This query takes the lock that keeps writers from changing what is compared later. The
-        // status of a single file does not need the cache, and does not read it.
-        let is_dir = |row: NodeRow| row.kind == Kind::Dir;
-        let applies = applies && self.db().base(relpath)?.is_some_and(is_dir);
-        let known = match self.db().base(RelPath::ROOT)?.filter(|_| applies) {
-            Some(root) => {
-                let root = root.repos_path.as_deref().unwrap_or(RelPath::ROOT);
-                cache::load(self, relpath, options, root)
-            }
-            None => cache::CachedStatus::default(),
-        };
-        Ok((known, applies))
-    }
+/// What is cached of the status, and whether it is of a kind that is cached at all.
+fn cached_status(
+    wc: &WorkingCopy,
+    relpath: &RelPath,
+    depth: Depth,
+    options: &Options,
+) -> Result<(cache::CachedStatus, bool)> {
+    let applies = depth == Depth::Infinity && !options.kinds_only && cache::applies(wc, options);
+    // This query takes the lock that keeps writers from changing what is compared later. The
+    // status of a single file does not need the cache, and does not read it.
+    let is_dir = |row: NodeRow| row.kind == Kind::Dir;
+    let applies = applies && wc.db().base(relpath)?.is_some_and(is_dir);
+    let known = match wc.db().base(RelPath::ROOT)?.filter(|_| applies) {
+        Some(root) => {
+            let root = root.repos_path.as_deref().unwrap_or(RelPath::ROOT);
+            cache::load(wc, relpath, options, root)
+        }
+        None => cache::CachedStatus::default(),
+    };
+    Ok((known, applies))
+}
 
-    /// Reads the nodes, and meanwhile the directories of a large working copy, where that pays: reading the part of it
-    /// that is not cached takes a while.
-    fn read_table(
-        &self,
-        scope: Scope<'_>,
-        walks_all: bool,
-    ) -> Result<(Table, Option<DirPrefetch>)> {
-        if walks_all && prefetch::pays(self.db()) {
-            let (ahead, table) = DirPrefetch::during(self.root(), || Table::read(self.db(), scope));
-            return Ok((table?, Some(ahead)));
-        }
-        Ok((Table::read(self.db(), scope)?, None))
+/// Reads the nodes, and meanwhile the directories of a large working copy, where that pays: reading the part of it
+/// that is not cached takes a while.
+fn read_table(
+    db: &Db,
+    disk: &Disk,
+    scope: Scope<'_>,
+    walks_all: bool,
+) -> Result<(Table, Option<DirPrefetch>)> {
+    if walks_all && prefetch::pays(db) {
+        let (ahead, table) = DirPrefetch::during(disk.root(), || Table::read(db, scope));
+        return Ok((table?, Some(ahead)));
     }
+    Ok((Table::read(db, scope)?, None))
+}
 
-    fn walk_in_snapshot(&self, relpath: &RelPath, options: &Options) -> Result<Found> {
-        let depth = if options.depth == Depth::Unknown { Depth::Infinity } else { options.depth };
-        let (known, is_cached) = self.cached_status(relpath, depth, options)?;
-        let remembers = is_cached && relpath.is_empty();
-        let keeps = remembers && options.unversioned;
-        let began = began(self.db(), &known, keeps);
-        if let Some(dirs) = &known.changed
-            && let Some(found) = self.walk_some(relpath, dirs, &known, began, options)?
-        {
-            return Ok(found);
-        }
-        let scope = match depth {
-            Depth::Infinity => Scope::Subtree(relpath),
-            Depth::Files | Depth::Immediates => Scope::Children(relpath),
-            _ => Scope::One(relpath),
-        };
-        let (table, ahead) = self.read_table(scope, remembers && options.unversioned)?;
-        let on_disk = look_at(&self.abspath(relpath), relpath.is_empty())?;
-        let walked = table.find(relpath).filter(|node| {
-            node.top().is_some_and(|top| !top.is_marker()) && table.has_descendants(node)
-        });
-        let Some(node) = walked else {
-            return self.single(table, relpath, on_disk, options);
-        };
-        let context = Context::of_target(self, &table, relpath)?;
-        if !matches!(depth, Depth::Files | Depth::Immediates | Depth::Infinity) {
-            let target = Target::at(&table, relpath, on_disk, None);
-            return Ok(Found { target, table, items: Items::new(), context: None });
-        }
-        let dirs = Mutex::new(cache::FoundDirs::new());
-        let keeps = keeps && cache::is_quiet(node);
-        let walk = Walk {
-            found: keeps.then_some(&dirs),
-            ahead: ahead.as_ref(),
-            ..Walk::new(self, &table, options)
-        };
-        let inherited = inherited_patterns(self.db(), relpath, &options.ignores)?;
-        let items = walk.run(relpath, inherited, depth)?;
-        if keeps {
-            let mut dirs = dirs.into_inner().unwrap_or_else(PoisonError::into_inner);
-            cache::keep(self, options, &table, &mut dirs, began);
-        }
+fn walk_in_snapshot(wc: &WorkingCopy, relpath: &RelPath, options: &Options) -> Result<Found> {
+    let depth = if options.depth == Depth::Unknown { Depth::Infinity } else { options.depth };
+    let (known, is_cached) = cached_status(wc, relpath, depth, options)?;
+    let remembers = is_cached && relpath.is_empty();
+    let keeps = remembers && options.unversioned;
+    let began = began(wc.db(), &known, keeps);
+    if let Some(dirs) = &known.changed
+        && let Some(found) = walk_some(wc, relpath, dirs, &known, began, options)?
+    {
+        return Ok(found);
+    }
+    let scope = match depth {
+        Depth::Infinity => Scope::Subtree(relpath),
+        Depth::Files | Depth::Immediates => Scope::Children(relpath),
+        _ => Scope::One(relpath),
+    };
+    let (table, ahead) = read_table(wc.db(), wc.disk(), scope, remembers && options.unversioned)?;
+    let on_disk = look_at(&wc.abspath(relpath), relpath.is_empty())?;
+    let walked = table.find(relpath).filter(|node| {
+        node.top().is_some_and(|top| !top.is_marker()) && table.has_descendants(node)
+    });
+    let Some(node) = walked else {
+        return single(wc, table, relpath, on_disk, options);
+    };
+    let context = Context::of_target(wc, &table, relpath)?;
+    if !matches!(depth, Depth::Files | Depth::Immediates | Depth::Infinity) {
         let target = Target::at(&table, relpath, on_disk, None);
-        Ok(Found { target, table, items, context: Some(context) })
+        return Ok(Found { target, table, items: Items::new(), context: None });
     }
+    let dirs = Mutex::new(cache::FoundDirs::new());
+    let keeps = keeps && cache::is_quiet(node);
+    let walk = Walk {
+        found: keeps.then_some(&dirs),
+        ahead: ahead.as_ref(),
+        ..Walk::new(wc, &table, options)
+    };
+    let inherited = inherited_patterns(wc.db(), relpath, &options.ignores)?;
+    let items = walk.run(relpath, inherited, depth)?;
+    if keeps {
+        let mut dirs = dirs.into_inner().unwrap_or_else(PoisonError::into_inner);
+        cache::keep(wc, options, &table, &mut dirs, began);
+    }
+    let target = Target::at(&table, relpath, on_disk, None);
+    Ok(Found { target, table, items, context: Some(context) })
+}
 
-    /// Walks a directory, when the cache shows that only some directories below it can have changes. `None` when that
-    /// is not possible: the target must be a directory that a status descends into.
-    fn walk_some(
-        &self,
-        relpath: &RelPath,
-        dirs: &BTreeSet<RelPathBuf>,
-        known: &cache::CachedStatus,
-        began: cache::WalkStart,
-        options: &Options,
-    ) -> Result<Option<Found>> {
-        // The root is known to have no changes if there is nothing to look at.
-        if dirs.is_empty() && relpath.is_empty() {
-            return Ok(Some(Found::default()));
+/// Walks a directory, when the cache shows that only some directories below it can have changes. `None` when that
+/// is not possible: the target must be a directory that a status descends into.
+fn walk_some(
+    wc: &WorkingCopy,
+    relpath: &RelPath,
+    dirs: &BTreeSet<RelPathBuf>,
+    known: &cache::CachedStatus,
+    began: cache::WalkStart,
+    options: &Options,
+) -> Result<Option<Found>> {
+    // The root is known to have no changes if there is nothing to look at.
+    if dirs.is_empty() && relpath.is_empty() {
+        return Ok(Some(Found::default()));
+    }
+    let table = Table::read_directories(wc.db(), &[relpath], dirs)?;
+    if !relpath.is_empty() && !table.is_reached(relpath) {
+        return Ok(None);
+    }
+    // For another directory than the root, the entry in its parent shows whether it is there.
+    let may_report = |node: &&Node| !relpath.is_empty() || !cache::is_quiet(node);
+    let target = match table.find(relpath).filter(may_report) {
+        Some(_) => {
+            let on_disk = look_at(&wc.abspath(relpath), relpath.is_empty())?;
+            Target::at(&table, relpath, on_disk, None)
         }
-        let table = Table::read_directories(self.db(), &[relpath], dirs)?;
-        if !relpath.is_empty() && !table.is_reached(relpath) {
-            return Ok(None);
+        None => Target::Nothing,
+    };
+    if dirs.is_empty() {
+        return Ok(Some(Found { target, table, ..Found::default() }));
+    }
+    let found = Mutex::new(cache::FoundDirs::new());
+    let settles = options.unversioned && relpath.is_empty() && !known.touched.is_empty();
+    let walk =
+        Walk { found: settles.then_some(&found), all: false, ..Walk::new(wc, &table, options) };
+    let mut items = Items::new();
+    let mut leads: HashMap<&RelPath, BTreeSet<&RelPath>> = HashMap::new();
+    // The contents of a path that is not a directory any more are not reported.
+    for dir in dirs.iter().filter(|dir| table.is_reached(dir)) {
+        let inherited = inherited_patterns(wc.db(), dir, &options.ignores)?;
+        items.insert(dir.clone(), walk.one(dir, inherited)?);
+        let mut at = dir.as_path();
+        while let Some(parent) = crate::db::parent_of(at) {
+            leads.entry(parent).or_default().insert(at);
+            at = parent;
         }
-        // For another directory than the root, the entry in its parent shows whether it is there.
-        let may_report = |node: &&Node| !relpath.is_empty() || !cache::is_quiet(node);
-        let target = match table.find(relpath).filter(may_report) {
-            Some(_) => {
-                let on_disk = look_at(&self.abspath(relpath), relpath.is_empty())?;
-                Target::at(&table, relpath, on_disk, None)
-            }
-            None => Target::Nothing,
+    }
+    // Of the directories above, only the children that lead to a directory to look at are
+    // added.
+    for (dir, below) in leads.into_iter().filter(|(dir, _)| !dirs.contains(*dir)) {
+        let look = Some(Look::DIR);
+        let lead = |path: &RelPath| {
+            let node = table.number(path)?;
+            Some(Item::Versioned { node, look, check_text: false })
         };
-        if dirs.is_empty() {
-            return Ok(Some(Found { target, table, ..Found::default() }));
-        }
-        let found = Mutex::new(cache::FoundDirs::new());
-        let settles = options.unversioned && relpath.is_empty() && !known.touched.is_empty();
-        let walk = Walk {
-            found: settles.then_some(&found),
-            all: false,
-            ..Walk::new(self, &table, options)
-        };
-        let mut items = Items::new();
-        let mut leads: HashMap<&RelPath, BTreeSet<&RelPath>> = HashMap::new();
-        // The contents of a path that is not a directory any more are not reported.
-        for dir in dirs.iter().filter(|dir| table.is_reached(dir)) {
-            let inherited = inherited_patterns(self.db(), dir, &options.ignores)?;
-            items.insert(dir.clone(), walk.one(dir, inherited)?);
-            let mut at = dir.as_path();
-            while let Some(parent) = crate::db::parent_of(at) {
-                leads.entry(parent).or_default().insert(at);
-                at = parent;
-            }
-        }
-        // Of the directories above, only the children that lead to a directory to look at are
-        // added.
-        for (dir, below) in leads.into_iter().filter(|(dir, _)| !dirs.contains(*dir)) {
-            let look = Some(Look::DIR);
-            let lead = |path: &RelPath| {
-                let node = table.number(path)?;
-                Some(Item::Versioned { node, look, check_text: false })
-            };
-            items.insert(dir.to_owned(), below.into_iter().filter_map(lead).collect());
-        }
-        if settles {
-            let found = found.into_inner().unwrap_or_else(PoisonError::into_inner);
-            cache::save_changes(self, options, &table, &found, known, began);
-        }
-        let context = Some(Context::of_target(self, &table, relpath)?);
-        Ok(Some(Found { target, table, items, context }))
+        items.insert(dir.to_owned(), below.into_iter().filter_map(lead).collect());
     }
+    if settles {
+        let found = found.into_inner().unwrap_or_else(PoisonError::into_inner);
+        cache::save_changes(wc, options, &table, &found, known, began);
+    }
+    let context = Some(Context::of_target(wc, &table, relpath)?);
+    Ok(Some(Found { target, table, items, context }))
+}
 
-    /// A target that is no directory with versioned nodes below.
-    fn single(
-        &self,
-        table: Table,
-        relpath: &RelPath,
-        on_disk: Option<Look>,
-        options: &Options,
-    ) -> Result<Found> {
-        let not_found = || Error::NodeNotFound(self.abspath(relpath));
-        let (parent, name) = relpath.parent_and_name();
-        let node = table.find(relpath);
-        let known = node.is_some_and(|n| n.top().is_some() || n.actual.is_some());
-        if relpath.is_empty() || (!known && self.db().top(parent)?.is_none()) {
-            return Err(not_found());
-        }
-        let context = Context::of_parent(self, relpath)?;
-        if node.is_some_and(|n| n.top().is_some_and(|top| !top.is_marker())) {
-            let target = Target::at(&table, relpath, on_disk, Some(context));
-            return Ok(Found { target, table, ..Found::default() });
-        }
-        let conflicted = node.and_then(|n| n.actual.as_ref()).is_some_and(|a| a.conflict.is_some());
-        if !conflicted && name == ".svn" {
-            return Ok(Found::default());
-        }
-        let table = Table::read(self.db(), Scope::One(parent))?;
-        let inherited = inherited_patterns(self.db(), parent, &options.ignores)?;
-        let patterns = walk::dir_patterns(&table, parent, &inherited, &options.ignores);
-        let ignored = patterns.local.matches(name.as_bytes());
-        let kind = on_disk.map(|look| look.kind);
-        let status = unversioned(&table, relpath, kind, ignored, conflicted);
-        Ok(Found { target: Target::Ready(Box::new(status)), ..Found::default() })
+/// A target that is no directory with versioned nodes below.
+fn single(
+    wc: &WorkingCopy,
+    table: Table,
+    relpath: &RelPath,
+    on_disk: Option<Look>,
+    options: &Options,
+) -> Result<Found> {
+    let not_found = || Error::NodeNotFound(wc.abspath(relpath));
+    let (parent, name) = relpath.parent_and_name();
+    let node = table.find(relpath);
+    let known = node.is_some_and(|n| n.top().is_some() || n.actual.is_some());
+    if relpath.is_empty() || (!known && wc.db().top(parent)?.is_none()) {
+        return Err(not_found());
     }
+    let context = Context::of_parent(wc, relpath)?;
+    if node.is_some_and(|n| n.top().is_some_and(|top| !top.is_marker())) {
+        let target = Target::at(&table, relpath, on_disk, Some(context));
+        return Ok(Found { target, table, ..Found::default() });
+    }
+    let conflicted = node.and_then(|n| n.actual.as_ref()).is_some_and(|a| a.conflict.is_some());
+    if !conflicted && name == ".svn" {
+        return Ok(Found::default());
+    }
+    let table = Table::read(wc.db(), Scope::One(parent))?;
+    let inherited = inherited_patterns(wc.db(), parent, &options.ignores)?;
+    let patterns = walk::dir_patterns(&table, parent, &inherited, &options.ignores);
+    let ignored = patterns.local.matches(name.as_bytes());
+    let kind = on_disk.map(|look| look.kind);
+    let status = unversioned(&table, relpath, kind, ignored, conflicted);
+    Ok(Found { target: Target::Ready(Box::new(status)), ..Found::default() })
+}
 
-    /// The patterns that hold for the names in a directory, those of the configuration first.
-    ///
-    /// # Errors
-    /// Those of the database.
-    pub(crate) fn ignore_patterns(&self, relpath: &RelPath, config: &Patterns) -> Result<Patterns> {
-        let table = Table::read_node(self.db(), relpath)?;
-        let inherited = inherited_patterns(self.db(), relpath, config)?;
-        Ok(walk::dir_patterns(&table, relpath, &inherited, config).local)
-    }
+/// The patterns that hold for the names in a directory, those of the configuration first.
+///
+/// # Errors
+/// Those of the database.
+pub(crate) fn ignore_patterns(db: &Db, relpath: &RelPath, config: &Patterns) -> Result<Patterns> {
+    let table = Table::read_node(db, relpath)?;
+    let inherited = inherited_patterns(db, relpath, config)?;
+    Ok(walk::dir_patterns(&table, relpath, &inherited, config).local)
 }
 
 /// The time when a walk begins. The clock is read only when the results will be cached, since reading

@@ -2,7 +2,6 @@
 //!
 //! Invariant: wc.db is not locked meanwhile. The receiver of a report may wait, as a pager does, and comparing texts takes
 //! as long as they are; other programs can change the working copy all that time.
-
 use std::collections::HashMap;
 
 use sapwood_core::paths::RelPath;
@@ -71,7 +70,7 @@ impl Found {
             Target::Ready(status) => visit(*status)?,
             Target::Node(at, on_disk, context) => {
                 if let Some(node) = table.node(at) {
-                    let modified = wc.compare_one(node, on_disk)?;
+                    let modified = compare_one(wc, node, on_disk)?;
                     let all = options.wants(node);
                     let context = context.as_ref();
                     let status = assemble(wc, &table, node, on_disk, modified, context, all)?;
@@ -80,47 +79,49 @@ impl Found {
             }
         }
         let Some(context) = context else { return Ok(()) };
-        let modified = wc.compare(&table, &items)?;
+        let modified = compare(wc, &table, &items)?;
         let (table, items, modified) = (&table, &items, &modified);
         Reporter { wc, table, items, modified, options, visit }.directory(&context)
     }
 }
 
-impl WorkingCopy {
-    /// Whether the text of a node on disk is another; a node that is gone by now has not changed.
-    pub(super) fn compare_one(&self, node: &Node, look: Option<Look>) -> Result<bool> {
-        if !walk::needs_text_check(node, look) {
-            return Ok(false);
-        }
-        let view = self.view(&node.relpath)?;
-        view.map_or(Ok(false), |view| self.file_modified(&view))
+/// Whether the text of a node on disk is another; a node that is gone by now has not changed.
+pub(super) fn compare_one(wc: &WorkingCopy, node: &Node, look: Option<Look>) -> Result<bool> {
+    if !walk::needs_text_check(node, look) {
+        return Ok(false);
     }
+    let view = wc.view(&node.relpath)?;
+    view.map_or(Ok(false), |view| wc.file_modified(&view))
+}
 
-    /// Compares the texts that must be compared: which nodes of the table are modified.
-    pub(super) fn compare(&self, table: &Table, items: &Items) -> Result<HashMap<u32, bool>> {
-        let is_unsure = |item: &&Item| matches!(item, Item::Versioned { check_text: true, .. });
-        let unsure: Vec<&Item> = items.values().flatten().filter(is_unsure).collect();
-        let mut modified = HashMap::new();
-        for batch in unsure.chunks(BATCH) {
-            let checks = self.db().questions(|| self.text_checks(table, batch))?;
-            for (at, check) in checks {
-                modified.insert(at, check.run(self)?);
-            }
+/// Compares the texts that must be compared: which nodes of the table are modified.
+pub(super) fn compare(
+    wc: &WorkingCopy,
+    table: &Table,
+    items: &Items,
+) -> Result<HashMap<u32, bool>> {
+    let is_unsure = |item: &&Item| matches!(item, Item::Versioned { check_text: true, .. });
+    let unsure: Vec<&Item> = items.values().flatten().filter(is_unsure).collect();
+    let mut modified = HashMap::new();
+    for batch in unsure.chunks(BATCH) {
+        let checks = wc.db().questions(|| text_checks(wc, table, batch))?;
+        for (at, check) in checks {
+            modified.insert(at, check.run(wc)?);
         }
-        Ok(modified)
     }
+    Ok(modified)
+}
 
-    fn text_checks(&self, table: &Table, items: &[&Item]) -> Result<Vec<(u32, TextCheck)>> {
-        let mut checks = Vec::new();
-        for item in items {
-            let Item::Versioned { node: at, .. } = item else { continue };
-            let Some(node) = table.node(*at) else { continue };
-            if let Some(view) = self.view(&node.relpath)? {
-                checks.push((*at, TextCheck::of(self, &view)?));
-            }
+fn text_checks(wc: &WorkingCopy, table: &Table, items: &[&Item]) -> Result<Vec<(u32, TextCheck)>> {
+    let mut checks = Vec::new();
+    for item in items {
+        let Item::Versioned { node: at, .. } = item else { continue };
+        let Some(node) = table.node(*at) else { continue };
+        if let Some(view) = wc.view(&node.relpath)? {
+            checks.push((*at, TextCheck::of(wc, &view)?));
         }
-        Ok(checks)
     }
+    Ok(checks)
 }
 
 /// Passes on what was found, in order.

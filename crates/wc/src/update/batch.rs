@@ -13,7 +13,6 @@
 //!
 //! The transaction holds no lock while the editor waits for the other side. After a kill at any
 //! point the database lists what is still to be done: items that were done already are done again.
-
 use std::collections::HashSet;
 use std::io;
 use std::sync::Arc;
@@ -23,15 +22,15 @@ use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::{Md5, Revnum, Sha1};
 
 use super::writers::{Install, Installing, NewFile, write_beside};
-
 use crate::base::{BaseNode, Removal};
 use crate::error::{Error, Result};
 use crate::files::{self, Form};
 use crate::layout;
 use crate::pristine::NewPristine;
-use crate::queue::RecordedStat;
-use crate::queue::finish_items;
+use crate::queue::run::{item_failed, run_item};
+use crate::queue::{RecordedStat, finish_items};
 use crate::root::WorkingCopy;
+use crate::text_base::drop_unneeded;
 use crate::work_item::WorkItem;
 
 /// The limit of steps that are written together.
@@ -235,7 +234,7 @@ impl Batch {
                 self.finish(wc)?;
                 let item = wc.db().work_after(id.saturating_sub(1), 1)?;
                 let skel = item.first().map(|(_, skel)| skel.as_slice()).unwrap_or_default();
-                Err(wc.item_failed(id, skel, e))
+                Err(item_failed(wc.disk(), id, skel, e))
             }
         }
     }
@@ -261,7 +260,7 @@ impl Batch {
     /// Removes texts whose working files are written and recorded.
     fn drop_passed(&mut self, wc: &WorkingCopy) -> Result<()> {
         let passed = std::mem::take(&mut self.passed);
-        if wc.stores_pristines() { Ok(()) } else { wc.drop_unneeded(&passed) }
+        if wc.stores_pristines() { Ok(()) } else { drop_unneeded(wc.db(), wc.disk(), &passed) }
     }
 
     /// Removes finished items from the queue.
@@ -280,7 +279,7 @@ impl Batch {
 /// Does the work that follows from a step; returns what to record of a file.
 fn run(wc: &WorkingCopy, work: Work) -> Result<Option<RecordedStat>> {
     match work {
-        Work::Item(item) => wc.run_item(&item),
+        Work::Item(item) => run_item(wc, &item),
         Work::Install { relpath, form, text, new } => {
             let path = wc.abspath(&relpath);
             let stat = if new {

@@ -1,5 +1,4 @@
 //! Open files of an update.
-
 use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -26,6 +25,7 @@ use crate::error::{Error, Result};
 use crate::files::{self, Form};
 use crate::layout;
 use crate::local_mods::is_magic;
+use crate::text_base::set_aside;
 use crate::translate::{Direction, KeywordSource, TranslatedReader, Translation};
 use crate::work_item::WorkItem;
 
@@ -474,7 +474,7 @@ impl UpdateEditor<'_> {
         {
             // The file is its own text base as long as it has its old form only.
             let mut text = self.wc.open_text_base(&file.node.relpath, &sha1)?;
-            source = Some(self.wc.abspath(&self.wc.set_aside(&mut text)?));
+            source = Some(self.wc.abspath(&set_aside(self.wc.disk(), &mut text)?));
         }
         let relpath = source.as_deref().map(|path| self.wc.relpath(path)).transpose()?;
         work.push(Work::Item(WorkItem::FileInstall {

@@ -24,9 +24,11 @@ mod node;
 mod opening;
 mod text;
 mod writers;
-
 use std::collections::{HashMap, HashSet};
 
+use batch::{Batch, Step};
+use dirs::Dir;
+use files::OpenFile;
 use sapwood_core::exact::Exact;
 use sapwood_core::notify::{Action, Notify};
 use sapwood_core::paths::{RelPath, RelPathBuf};
@@ -34,16 +36,13 @@ use sapwood_core::props::names;
 use sapwood_core::{CancelToken, Depth, ErrorCode, NodeKind, PropList, Revnum, SvnResult};
 use sapwood_delta::{EditStep, Handle, StepEditor};
 
+use crate::base::follow::bump_moved_away;
 use crate::base::{Bump, Removal};
 use crate::conflict::PropChange;
 use crate::db::{InheritedProps, Presence, depth_of};
 use crate::error::{Error, Result};
 use crate::root::WorkingCopy;
 use crate::work_item::WorkItem;
-
-use batch::{Batch, Step};
-use dirs::Dir;
-use files::OpenFile;
 pub(crate) use node::LastChange;
 
 /// The target and the options of an update.
@@ -274,7 +273,7 @@ impl<'a> UpdateEditor<'a> {
                 let moved = if self.skipped.contains(&target) {
                     Vec::new()
                 } else {
-                    self.wc.bump_moved_away(&target, depth)?
+                    bump_moved_away(&self.wc, &target, depth)?
                 };
                 if !self.params.target.is_empty()
                     && db.base(&target)?.is_some_and(|b| b.presence == Presence::Excluded)

@@ -30,7 +30,6 @@ mod texts;
 mod walk;
 mod wipe;
 mod xml;
-
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -41,6 +40,7 @@ use crate::clock::RecordedTimes;
 use crate::db::{Access, Db, FORMAT, FORMAT_OPTIONAL_PRISTINES};
 use crate::error::{Error, Result};
 use crate::layout;
+use crate::locks::steal_lock;
 use crate::root::{Options, WorkingCopy};
 use crate::work_item::WorkItem;
 
@@ -153,7 +153,7 @@ fn finish(root: &Path, caller: &Caller<'_>) -> Result<()> {
     let options = Options { access, recorded, ..Options::default() };
     let wc = WorkingCopy::open_root(root, options)?;
     // What is in the queue is why it is locked: that is no hindrance.
-    let lock = wc.steal_lock(RelPath::ROOT, -1)?;
+    let lock = steal_lock(&wc, RelPath::ROOT, -1)?;
     wc.run_queue(caller.cancel)?;
     lock.release()?;
     crate::files::remove_tree(&workshop(root))

@@ -18,13 +18,12 @@
 
 mod even;
 mod file;
-
-use sapwood_core::len64;
 use std::collections::{BTreeSet, HashMap};
 use std::ffi::{CStr, CString};
 use std::fs::{self, File};
 use std::io::Write as _;
 
+use sapwood_core::len64;
 use sapwood_watch::protocol::{ChangedDir, Token};
 
 use super::Options;
@@ -34,9 +33,8 @@ use super::value::DiskKind;
 use crate::change_journal::{self, Changes, Reader, Since, State};
 use crate::clock::is_old;
 use crate::db::NodeRow;
-use crate::fan_out;
-use crate::layout;
-use crate::root::WorkingCopy;
+use crate::root::{Disk, WorkingCopy};
+use crate::{fan_out, layout};
 pub(crate) use even::UniformBase;
 use file::{CachedDir, Memory};
 use sapwood_core::paths::{RelPath, RelPathBuf};
@@ -142,7 +140,7 @@ pub(super) fn keep(
     found: &mut FoundDirs,
     began: WalkStart,
 ) {
-    if !is_simple(table) || !dates_directories(wc) {
+    if !is_simple(table) || !dates_directories(wc.disk()) {
         return;
     }
     let Some(state) = State::of(wc.db().path()) else { return };
@@ -153,13 +151,13 @@ pub(super) fn keep(
         let stamp = one.stamp.filter(|stamp| began.is_before(stamp));
         file::write_found(&mut out, table, one, stamp);
     }
-    write_file(wc, out);
+    write_file(wc.disk(), out);
 }
 
 /// Whether the times of directories show that names were added or removed. FAT has no time for its root
 /// directory, and other systems that write to a FAT volume do not update those of directories.
-fn dates_directories(wc: &WorkingCopy) -> bool {
-    let kind = rustix::fs::statfs(wc.root()).ok().map(|found| found.f_type & 0xffff_ffff);
+fn dates_directories(disk: &Disk) -> bool {
+    let kind = rustix::fs::statfs(disk.root()).ok().map(|found| found.f_type & 0xffff_ffff);
     kind.and_then(|kind| u32::try_from(kind).ok()).is_some_and(|kind| !UNDATED.contains(&kind))
 }
 
@@ -168,10 +166,10 @@ fn is_simple(table: &Table) -> bool {
     table.locks.is_empty() && table.wc_locks.is_empty() && !table.has_externals
 }
 
-fn write_file(wc: &WorkingCopy, mut out: Vec<u8>) {
+fn write_file(disk: &Disk, mut out: Vec<u8>) {
     let end = change_journal::sum(&out);
     out.extend(end.to_le_bytes());
-    let adm = layout::adm(wc.root());
+    let adm = layout::adm(disk.root());
     let place = change_journal::place(&adm);
     let temporary = place.with_extension(format!("{}.tmp", std::process::id()));
     let written = || {
@@ -236,7 +234,7 @@ type NewMonitor<'r> = (Token, &'r BTreeSet<RelPathBuf>);
 
 /// Joins the file and its notes into one file.
 fn join(wc: &WorkingCopy, state: State, context: Context, renewed: Option<NewMonitor<'_>>) {
-    let Some((file, notes)) = read_both(wc) else { return };
+    let Some((file, notes)) = read_both(wc.disk()) else { return };
     let now = Since { state, changes: Changes::none() };
     let Some(memory) = Memory::read(&file, &notes, &now, CacheQuery::Of(context)) else { return };
     if !memory.touched.is_empty() {
@@ -254,12 +252,12 @@ fn join(wc: &WorkingCopy, state: State, context: Context, renewed: Option<NewMon
             _ => file::write_again(&mut out, one),
         }
     }
-    write_file(wc, out);
+    write_file(wc.disk(), out);
 }
 
 /// The file and the notes; the notes may be missing.
-fn read_both(wc: &WorkingCopy) -> Option<(Vec<u8>, Vec<u8>)> {
-    let adm = layout::adm(wc.root());
+fn read_both(disk: &Disk) -> Option<(Vec<u8>, Vec<u8>)> {
+    let adm = layout::adm(disk.root());
     let file = fs::read(change_journal::place(&adm)).ok()?;
     let notes = fs::read(change_journal::notes_place(&adm));
     Some((file, notes.unwrap_or_default()))
@@ -285,7 +283,7 @@ pub(super) fn load(
     options: &Options,
     root_repos: &RelPath,
 ) -> CachedStatus {
-    let both = read_both(wc);
+    let both = read_both(wc.disk());
     let context = Context::of(options, root_repos);
     let wanted = match options.unversioned {
         true => CacheQuery::Of(context),
@@ -316,7 +314,7 @@ pub(super) fn load(
         reported.is_none() && token != Token::default() && relpath.is_root() && options.unversioned;
     match reported {
         Some(reported) => found.extend(changed_by_monitor(&all, &reported)),
-        None => found = changed_on_disk(wc, &all, renews),
+        None => found = changed_on_disk(wc.disk(), &all, renews),
     }
     if found.len() > limit {
         return unknown;
@@ -358,7 +356,7 @@ pub(crate) struct Ground {
 /// or if the root differs, too. The disk is checked only if the caller asks for it.
 pub(crate) fn ground(wc: &WorkingCopy, root: &NodeRow, disk: bool) -> Option<Ground> {
     let since = wc.db().since()?;
-    let (file, notes) = read_both(wc)?;
+    let (file, notes) = read_both(wc.disk())?;
     let mut memory = Memory::read(&file, &notes, &since, CacheQuery::of_root(root))?;
     let even = memory.even.take().filter(|even| even.is_root(root))?;
     if !disk {
@@ -391,7 +389,7 @@ impl WorkingCopy {
     pub(crate) fn even(&self) -> Option<UniformBase> {
         let root = self.db().base(RelPath::ROOT).ok()??;
         let since = self.db().since()?;
-        let (file, notes) = read_both(self)?;
+        let (file, notes) = read_both(self.disk())?;
         Memory::read(&file, &notes, &since, CacheQuery::of_root(&root))?.even
     }
 }
@@ -409,7 +407,7 @@ impl Whole {
     pub(crate) fn cached(wc: &WorkingCopy) -> Self {
         let stamps = || {
             let since = wc.db().since()?;
-            let (file, notes) = read_both(wc)?;
+            let (file, notes) = read_both(wc.disk())?;
             let memory = Memory::read(&file, &notes, &since, CacheQuery::Any)?;
             let stamp = |one: &CachedDir<'_>| Some((one.dir.into(), one.stamp?));
             Some(memory.all.iter().filter_map(stamp).collect())
@@ -465,7 +463,7 @@ pub(crate) fn restless(wc: &WorkingCopy, relpath: &RelPath) -> Option<BTreeSet<R
     }
     let root = wc.db().base(RelPath::ROOT).ok()??;
     let since = wc.db().since()?;
-    let (file, notes) = read_both(wc)?;
+    let (file, notes) = read_both(wc.disk())?;
     let memory = Memory::read(&file, &notes, &since, CacheQuery::of_root(&root))?.below(relpath)?;
     let all = &memory.all;
     let limit = most_to_look_at(all);
@@ -476,7 +474,7 @@ pub(crate) fn restless(wc: &WorkingCopy, relpath: &RelPath) -> Option<BTreeSet<R
     }
     match ask_monitor(wc, memory.token).0 {
         Some(reported) => dirs.extend(changed_by_monitor(all, &reported)),
-        None => dirs.extend(changed_on_disk(wc, all, true)),
+        None => dirs.extend(changed_on_disk(wc.disk(), all, true)),
     }
     // Another working copy in place of a directory is found by looking at the parent directory,
     // too.
@@ -489,8 +487,8 @@ pub(crate) fn restless(wc: &WorkingCopy, relpath: &RelPath) -> Option<BTreeSet<R
 
 /// The directories that have changed, found by a `stat` of each and of its files, including permission bits and,
 /// if the caller asks for it, new hard links.
-fn changed_on_disk(wc: &WorkingCopy, all: &[CachedDir<'_>], bits: bool) -> BTreeSet<RelPathBuf> {
-    let Ok(Some(root)) = OpenDir::open(wc.root()) else {
+fn changed_on_disk(disk: &Disk, all: &[CachedDir<'_>], bits: bool) -> BTreeSet<RelPathBuf> {
+    let Ok(Some(root)) = OpenDir::open(disk.root()) else {
         return all.iter().map(|one| one.dir.to_owned()).collect();
     };
     let found = fan_out::over(all, |one, _, found| {

@@ -1,12 +1,10 @@
 //! The cache, compared with the result of a walk.
-
 use std::collections::HashSet;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::{Depth, Revnum, Sha1};
-
-use std::path::{Path, PathBuf};
 
 use super::super::table::Scope;
 use super::*;
@@ -525,7 +523,7 @@ fn a_monitor_that_comes_later_is_asked_from_the_next_status_on() {
     let options = crate::Options { monitor: Some(socket.clone()), ..crate::Options::default() };
     let wc = WorkingCopy::open_root(&place.root, options).unwrap();
     let token = || {
-        let (file, notes) = read_both(&wc).unwrap();
+        let (file, notes) = read_both(wc.disk()).unwrap();
         let since = wc.db().since().unwrap();
         Memory::read(&file, &notes, &since, CacheQuery::Any).unwrap().token
     };
