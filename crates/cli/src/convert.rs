@@ -35,13 +35,13 @@ Makes TARGET, a repository of another kind or format with the revisions of SOURC
 becomes FSFS, FSFS becomes FSX or FSFS of another format. Revision numbers, UUID, revision
 properties, locks, hooks and configuration are kept. SOURCE is only read, and may be in use.
 
-A conversion that was interrupted goes on when the command is given again. The same command
-takes over revisions that were committed since: convert a large repository while it is used,
-then stop its server, give the command once more, and put TARGET in the place of SOURCE.
-TARGET must not be in use, or changed, before that.
+A conversion that was interrupted goes on when the command is given again, and so does its
+comparison. The same command takes over revisions that were committed since: convert a large
+repository while it is used, then stop its server, give the command once more, and put TARGET
+in the place of SOURCE. TARGET must not be in use, or changed, before that.
 
 Every revision is compared at the end: its properties, changed paths and their nodes; and all
-of the youngest tree.
+of the youngest tree. TARGET's file converted-revision says how far that came.
 ";
 
 /// Bytes of cache.
@@ -80,7 +80,8 @@ fn target_options(options: &Options) -> SvnResult<TargetOptions> {
             return Err(SvnError::new(ErrorCode::FS_UNKNOWN_FS_TYPE, message));
         }
     };
-    Ok(TargetOptions { fs, compatible_minor: minor, threads: threads() })
+    let compared_at_once = TargetOptions::COMPARED_AT_ONCE;
+    Ok(TargetOptions { fs, compatible_minor: minor, threads: threads(), compared_at_once })
 }
 
 fn fsfs_options(compatible_minor: Option<u32>) -> SvnResult<CreateOptions> {
@@ -110,6 +111,9 @@ fn convert_paths(options: &Options, paths: Vec<String>, out: &mut Output) -> Svn
             Event::Committed(revision) => {
                 committed += 1;
                 line_of("Converted", revision)
+            }
+            Event::VerifiedBefore(revision) => {
+                format!("* Compared before: to revision {revision}.\n")
             }
             Event::Verified(revision) => {
                 verified += 1;

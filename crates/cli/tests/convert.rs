@@ -23,11 +23,18 @@ fn killed_and_started_again() {
         command.arg("convert").arg(&from).arg(&to);
         command
     };
-    for revision in [5, 40, 41, 90] {
+    for (done, revision) in [
+        ("Converted", 5),
+        ("Converted", 40),
+        ("Converted", 41),
+        ("Converted", 90),
+        ("Compared", 30),
+        ("Compared", 100),
+    ] {
         let mut child = convert().stdout(Stdio::piped()).spawn().unwrap();
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
         // It ends the wait, if the revision is there already.
-        let wanted = format!("* Converted revision {revision}.");
+        let wanted = format!("* {done} revision {revision}.");
         let met = lines.find(|line| line.as_ref().is_ok_and(|line| *line == wanted));
         child.kill().unwrap();
         child.wait().unwrap();

@@ -7,7 +7,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 use std::io::ErrorKind;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use sapwood_core::FsPath;
 use sapwood_core::date::Timestamp;
@@ -49,8 +49,9 @@ pub trait LockHost {
     ) -> std::result::Result<Option<(NodeKind, Option<Revnum>)>, Self::Error>;
     /// The error for a revision that does not exist.
     fn no_such_revision(revision: Revnum) -> Self::Error;
-    /// The file whose permissions digest files get.
-    fn permissions_source(&self) -> std::result::Result<PathBuf, Self::Error>;
+    /// The permissions that digest files get: those of the file of revision 0, which may come into a pack and be gone at any
+    /// moment.
+    fn permissions(&self) -> std::result::Result<u32, Self::Error>;
 }
 
 /// Results for the engine.
@@ -233,13 +234,13 @@ impl<H: LockHost> Locking<'_, H> {
             done.push(refused.map(Err));
         }
         let sync = self.0.is_synced() && targets.len() <= SYNCED_AT_ONCE;
-        let like = self.0.permissions_source()?;
+        let mode = self.0.permissions()?;
         for (folder, locked) in index.0 {
-            self.enter(folder, &locked, &like, sync)?;
+            self.enter(folder, &locked, mode, sync)?;
         }
         for (target, done) in targets.iter().zip(done) {
             if done.is_none() {
-                *done = Some(self.set_lock(target, options, &like, sync));
+                *done = Some(self.set_lock(target, options, mode, sync));
             }
         }
         Ok(())
@@ -292,7 +293,7 @@ impl<H: LockHost> Locking<'_, H> {
         &self,
         target: &LockTarget,
         options: &LockOptions<'_>,
-        like: &Path,
+        mode: u32,
         sync: bool,
     ) -> Result<Lock, H> {
         let digest = lockfile::digest_of(&target.path);
@@ -315,7 +316,7 @@ impl<H: LockHost> Locking<'_, H> {
         };
         let children = self.0.files().digest_file(digest)?.children;
         let file = DigestFile { lock: Some(lock), children };
-        self.write_digest_file(digest, &file, like, sync)?;
+        self.write_digest_file(digest, &file, mode, sync)?;
         file.lock.map(from_stored).ok_or_else(|| not_done("lock", &target.path))
     }
 
@@ -377,10 +378,10 @@ impl<H: LockHost> Locking<'_, H> {
             done.push(refused.map(Err));
         }
         let sync = self.0.is_synced() && targets.len() <= SYNCED_AT_ONCE;
-        let like = self.0.permissions_source()?;
+        let mode = self.0.permissions()?;
         let mut gone: HashSet<&str> = HashSet::with_capacity(removed.len());
         for (path, file) in removed {
-            self.write_or_remove(lockfile::digest_of(path), &file, &like, sync)?;
+            self.write_or_remove(lockfile::digest_of(path), &file, mode, sync)?;
             gone.insert(path);
         }
         for (target, done) in targets.iter().zip(done) {
@@ -389,7 +390,7 @@ impl<H: LockHost> Locking<'_, H> {
             }
         }
         for (folder, unlocked) in index.0 {
-            self.take_out(folder, &unlocked, &like, sync)?;
+            self.take_out(folder, &unlocked, mode, sync)?;
         }
         Ok(())
     }
@@ -428,7 +429,7 @@ impl<H: LockHost> Locking<'_, H> {
     }
 
     /// Enters locked paths in the digest file of a directory above them.
-    fn enter(&self, folder: &str, locked: &[Md5], like: &Path, sync: bool) -> Result<(), H> {
+    fn enter(&self, folder: &str, locked: &[Md5], mode: u32, sync: bool) -> Result<(), H> {
         let digest = lockfile::digest_of(folder);
         let mut file = self.0.files().digest_file(digest)?;
         let listed: HashSet<Md5> = file.children.iter().copied().collect();
@@ -437,16 +438,16 @@ impl<H: LockHost> Locking<'_, H> {
         if file.children.len() == before {
             return Ok(());
         }
-        self.write_digest_file(digest, &file, like, sync)
+        self.write_digest_file(digest, &file, mode, sync)
     }
 
     /// Takes paths that are not locked any more out of the digest file of a directory above them.
-    fn take_out(&self, folder: &str, unlocked: &[Md5], like: &Path, sync: bool) -> Result<(), H> {
+    fn take_out(&self, folder: &str, unlocked: &[Md5], mode: u32, sync: bool) -> Result<(), H> {
         let digest = lockfile::digest_of(folder);
         let mut file = self.0.files().digest_file(digest)?;
         let unlocked: HashSet<&Md5> = unlocked.iter().collect();
         file.children.retain(|child| !unlocked.contains(child));
-        self.write_or_remove(digest, &file, like, sync)
+        self.write_or_remove(digest, &file, mode, sync)
     }
 
     /// Writes a digest file, or removes it if it is empty.
@@ -454,11 +455,11 @@ impl<H: LockHost> Locking<'_, H> {
         &self,
         digest: Md5,
         file: &DigestFile,
-        like: &Path,
+        mode: u32,
         sync: bool,
     ) -> Result<(), H> {
         if file.lock.is_some() || !file.children.is_empty() {
-            return self.write_digest_file(digest, file, like, sync);
+            return self.write_digest_file(digest, file, mode, sync);
         }
         let path = self.0.files().db.join(Layout::lock_file(&digest));
         match self.0.storage().remove_file(&path) {
@@ -471,16 +472,16 @@ impl<H: LockHost> Locking<'_, H> {
         &self,
         digest: Md5,
         file: &DigestFile,
-        like: &Path,
+        mode: u32,
         sync: bool,
     ) -> Result<(), H> {
         let path = self.0.files().db.join(Layout::lock_file(&digest));
         let mut contents = Vec::new();
         file.write(&mut contents);
-        let mut done = self.put_in_place(&path, &contents, like, sync);
+        let mut done = self.put_in_place(&path, &contents, mode, sync);
         if done.as_ref().is_err_and(|e| e.kind() == ErrorKind::NotFound) {
             self.make_folder_of(&path)?;
-            done = self.put_in_place(&path, &contents, like, sync);
+            done = self.put_in_place(&path, &contents, mode, sync);
         }
         done.map_err(|e| io(&e, "Can't write to file", &path))
     }
@@ -491,7 +492,7 @@ impl<H: LockHost> Locking<'_, H> {
         &self,
         path: &Path,
         contents: &[u8],
-        like: &Path,
+        mode: u32,
         sync: bool,
     ) -> std::io::Result<()> {
         let (beside, mut file) = create_beside(self.0.storage(), path)?;
@@ -500,7 +501,8 @@ impl<H: LockHost> Locking<'_, H> {
             if sync {
                 file.sync()?;
             }
-            self.0.storage().copy_permissions(like, &beside)?;
+            // The process that makes it has to read it.
+            file.set_mode(mode | 0o400)?;
             self.0.storage().rename(&beside, path, false)
         };
         write().inspect_err(|_| {

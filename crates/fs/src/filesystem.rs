@@ -177,6 +177,16 @@ impl Filesystem {
         each!(&self.0, fs => Backend::uuid(fs))
     }
 
+    /// What names this copy of the repository: its UUID and, in formats that have one, the identity of the copy, each with a
+    /// line end. Read anew.
+    pub fn instance(&self) -> Result<Vec<u8>> {
+        let path = self.path().join("uuid");
+        self.storage().read(&path, 1 << 10).map_err(|error| {
+            let what = format_args!("Can't open file '{}'", path.display());
+            Error::Svn(SvnError::io(&error, what))
+        })
+    }
+
     /// The youngest revision now. Looks at `current`, and reads it when it changed.
     pub fn youngest(&self) -> Result<Revnum> {
         each!(&self.0, fs => Backend::youngest(fs))

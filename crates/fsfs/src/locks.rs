@@ -1,6 +1,6 @@
 //! Locks on paths: how they are kept is in [`sapwood_fs_common::locks`].
 
-use std::path::PathBuf;
+use std::io::ErrorKind;
 
 use sapwood_core::{FsPath, Lock, NodeKind, Revnum};
 use sapwood_fs_common::lock_paths::{self, LockHost};
@@ -99,17 +99,20 @@ impl LockHost for Writer {
         Error::NoSuchRevision(revision)
     }
 
-    /// The file of revision 0.
-    fn permissions_source(&self) -> Result<PathBuf> {
+    fn permissions(&self) -> Result<u32> {
         let fs = &self.fs.fs;
-        if fs.revisions.as_log().is_some() {
-            return Ok(fs.file(names::FORMAT));
-        }
-        let first = Revnum::ZERO;
-        let packed = first < fs.refresh_min_unpacked()?;
-        Ok(fs.file(&match fs.layout.shard(first) {
-            Some(shard) if packed => fs.layout.pack_file(shard),
-            _ => fs.layout.rev_file(first),
-        }))
+        let place = || match fs.layout.shard(Revnum::ZERO) {
+            _ if fs.revisions.as_log().is_some() => fs.file(names::FORMAT),
+            Some(shard) if Revnum::ZERO < fs.min_unpacked() => fs.file(&fs.layout.pack_file(shard)),
+            _ => fs.file(&fs.layout.rev_file(Revnum::ZERO)),
+        };
+        let mode = match self.storage.mode(&place()) {
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                fs.refresh_min_unpacked()?;
+                self.storage.mode(&place())
+            }
+            mode => mode,
+        };
+        mode.map_err(|error| Error::io(error, "Can't stat", &place()))
     }
 }

@@ -3,8 +3,6 @@
 //! Invariant: no lock is in the folder before it is in the log; a change that another server was quicker than is made again, on
 //! what is there then.
 
-use std::path::PathBuf;
-
 use sapwood_core::{FsPath, NodeKind, Revnum};
 use sapwood_fs_common::lock_paths::{self, LockHost};
 use sapwood_fs_common::locks::LockFiles;
@@ -94,7 +92,7 @@ impl LockHost for StoredLocks<'_> {
         Error::NoSuchRevision(revision)
     }
 
-    fn permissions_source(&self) -> Result<PathBuf> {
-        self.writer.permissions_source()
+    fn permissions(&self) -> Result<u32> {
+        self.writer.permissions()
     }
 }

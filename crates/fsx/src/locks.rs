@@ -1,7 +1,5 @@
 //! Locks on paths: how they are kept is in [`sapwood_fs_common::locks`].
 
-use std::path::PathBuf;
-
 use sapwood_core::{FsPath, Lock, NodeKind, Revnum};
 use sapwood_fs_common::lock_paths::{self, LockHost};
 pub use sapwood_fs_common::lock_paths::{LockOptions, LockTarget, UnlockTarget};
@@ -88,9 +86,7 @@ impl LockHost for Writer {
         Error::NoSuchRevision(revision)
     }
 
-    /// The file of revision 0.
-    fn permissions_source(&self) -> Result<PathBuf> {
-        self.fs.0.refresh_min_unpacked()?;
-        Ok(self.permissions_of(Revnum::ZERO))
+    fn permissions(&self) -> Result<u32> {
+        self.mode_of(Revnum::ZERO)
     }
 }

@@ -2,14 +2,18 @@
 //! in between. Numbers, UUID, properties of revisions, locks, hooks and configuration stay.
 //!
 //! Several threads read ahead ([`ahead`]). Revisions are committed in order, so a conversion that was interrupted goes on where it stopped, and one that is
-//! repeated takes over what has come since. At the end everything is compared ([`verify`]), with the source or with what was
-//! read of it to be converted ([`summary`]), and the target's file `converted-revision` says up to which revision.
+//! repeated takes over what has come since. At the end everything is compared ([`verify`], [`tree`]), with the source or with what was
+//! read of it to be converted ([`summary`]). The target's file `converted-revision` says how far the comparison came ([`compared`]), so that it goes on there
+//! too.
 
 mod ahead;
 mod commit;
+mod compared;
 mod folders;
 mod revprops;
+mod same;
 mod summary;
+mod tree;
 mod verify;
 
 use std::path::{Path, PathBuf};
@@ -19,8 +23,9 @@ use std::sync::Arc;
 use sapwood_core::{CancelToken, ErrorCode, Revnum, SvnError, SvnResult};
 pub use sapwood_fs::admin::NewFilesystem;
 use sapwood_fs::txn::{WriteOptions, Writer};
-use sapwood_fs::{Caches, Filesystem, LocalStorage, OpenOptions, WriteStorage as _};
+use sapwood_fs::{Caches, Filesystem, LocalStorage, OpenOptions};
 
+use self::compared::Compared;
 use crate::create::create_of;
 use crate::repository::Repository;
 
@@ -33,6 +38,14 @@ pub struct TargetOptions {
     pub compatible_minor: Option<u32>,
     /// How many threads read the source, and compare at the end.
     pub threads: usize,
+    /// How many revisions are compared, about, before it is noted that they were: a comparison that is interrupted repeats no
+    /// more.
+    pub compared_at_once: u64,
+}
+
+impl TargetOptions {
+    /// The usual number of revisions that are compared at once.
+    pub const COMPARED_AT_ONCE: u64 = 512;
 }
 
 /// What happens during a conversion.
@@ -42,6 +55,8 @@ pub enum Event {
     Continued(Revnum),
     /// A revision was committed to the target; it may not be visible yet.
     Committed(Revnum),
+    /// The revisions to this one were found equal by an earlier run.
+    VerifiedBefore(Revnum),
     /// A revision of the target was found equal to that of the source.
     Verified(Revnum),
 }
@@ -92,33 +107,28 @@ pub fn convert(
     let write =
         WriteOptions { flush_to_disk: true, numbers_at_once: NUMBERS_AT_ONCE, batch_reps: true };
     let writer = Writer::new(&copy, write)?;
-    let threads = options.threads;
-    let range = (done.next(), youngest);
-    let summaries = commit::revisions(&source, &writer, range, threads, cancel, notify)?;
+    let at_once = options.compared_at_once;
+    let pair = Pair { source: &source, writer: &writer, threads: options.threads, at_once, cancel };
+    let mut compared = Compared::read(&pair, &to, done)?;
+    let summaries = commit::revisions(&pair, (done.next(), youngest), notify)?;
     writer.flush_reps();
     folders::copy(&from, &to, cancel)?;
-    let first = verified(&to)?.map_or(Revnum::ZERO, Revnum::next);
-    revprops::take(&source, &writer, first, threads, cancel)?;
-    verify::verify(&source, &writer, (first, youngest), &summaries, threads, cancel, notify)?;
-    let text = format!("{youngest}\n");
-    STORAGE.replace(&to.join(VERIFIED), text.as_bytes(), None, true).map_err(|error| {
-        SvnError::io(&error, format_args!("Can't write '{}'", to.join(VERIFIED).display()))
-    })?;
+    verify::verify(&pair, youngest, &mut compared, &summaries, notify)?;
     Ok(youngest)
 }
 
-/// The file in the folder of a target with the last revision that was compared with the source.
-const VERIFIED: &str = "converted-revision";
+/// Source and target, and how they are worked on.
+struct Pair<'a> {
+    source: &'a Filesystem,
+    writer: &'a Arc<Writer>,
+    threads: usize,
+    at_once: u64,
+    cancel: &'a CancelToken,
+}
 
-/// The revision in that file; `None` when there is no file.
-fn verified(to: &Path) -> SvnResult<Option<Revnum>> {
-    let path = to.join(VERIFIED);
-    match std::fs::read(&path) {
-        Ok(text) => Ok(Revnum::parse(text.trim_ascii())),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-        Err(error) => {
-            Err(SvnError::io(&error, format_args!("Can't open file '{}'", path.display())))
-        }
+impl Pair<'_> {
+    fn target(&self) -> &Filesystem {
+        self.writer.fs()
     }
 }
 
@@ -180,7 +190,7 @@ fn check_target(source: &Filesystem, target: &Filesystem, to: &Path) -> SvnResul
     if youngest > source.youngest()? {
         return Err(other("it has more revisions"));
     }
-    if youngest > Revnum::ZERO && !verify::same_changes(source, target, youngest)? {
+    if youngest > Revnum::ZERO && !same::same_changes(source, target, youngest)? {
         return Err(other(&format!("revision {youngest} differs")));
     }
     Ok(youngest)

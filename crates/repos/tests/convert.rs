@@ -6,19 +6,23 @@ use std::process::Command;
 
 use sapwood_core::{CancelToken, ErrorCode, Revnum, SvnResult};
 use sapwood_fs::admin::{CreateOptions, FsxOptions, NewFilesystem};
-use sapwood_fs::txn::{WriteOptions, Writer};
-use sapwood_fs::{Caches, Filesystem, OpenOptions};
+use sapwood_fs::{Caches, OpenOptions};
 use sapwood_repos as repos;
 use sapwood_repos::convert::{Event, TargetOptions, convert};
 use sapwood_repos::dump::DumpOptions;
-use sapwood_testkit::{History, Output, Programs, Repository, Shape, fsx, random, repository};
+use sapwood_testkit::{Output, Programs, Repository, Shape, fsx, random, repository};
 
 fn reference(program: &str, args: &[&str], path: &Path) -> Vec<u8> {
     let mut command: Command = Programs::reference().command(program);
     Output::of(command.args(args).arg(path)).expect_success(program).stdout.clone()
 }
 
-fn run(from: &Path, to: &Path, minor: u32, cancel: &CancelToken) -> SvnResult<Vec<Event>> {
+pub(crate) fn run(
+    from: &Path,
+    to: &Path,
+    minor: u32,
+    cancel: &CancelToken,
+) -> SvnResult<Vec<Event>> {
     let format = CreateOptions::format_for(minor).unwrap();
     let fs = CreateOptions { format, ..CreateOptions::default() };
     run_to(from, to, (NewFilesystem::Fsfs(fs), minor), cancel)
@@ -31,13 +35,14 @@ fn run_to_fsx(from: &Path, to: &Path, cancel: &CancelToken) -> SvnResult<Vec<Eve
     run_to(from, to, (fs, 14), cancel)
 }
 
-fn run_to(
+pub(crate) fn run_to(
     from: &Path,
     to: &Path,
     (fs, minor): (NewFilesystem, u32),
     cancel: &CancelToken,
 ) -> SvnResult<Vec<Event>> {
-    let options = TargetOptions { fs, compatible_minor: Some(minor), threads: 2 };
+    let options =
+        TargetOptions { fs, compatible_minor: Some(minor), threads: 2, compared_at_once: 8 };
     let mut events = Vec::new();
     let caches = Caches::new(16 << 20);
     convert(from, to, &options, &caches, cancel, &mut |event| {
@@ -70,7 +75,7 @@ fn dump(path: &Path) -> Vec<u8> {
 }
 
 /// Both are the same repository to both systems.
-fn same(from: &Path, to: &Path) {
+pub(crate) fn same(from: &Path, to: &Path) {
     // Old formats record no SHA-1.
     let dump = |path: &Path| -> Vec<u8> {
         let dump = dump(path);
@@ -226,57 +231,6 @@ fn conversions_go_on_where_they_stopped_and_follow_the_source() {
     let before = Revnum(half.try_into().unwrap());
     assert_eq!(events.first(), Some(&Event::Continued(before)));
     same(&from, &to);
-}
-
-#[test]
-fn a_target_that_differs_is_found() {
-    let folder = tempfile::tempdir().unwrap();
-    let history = |text: &str| {
-        let mut history = History::new("two-of-one-uuid");
-        let mut txn = history.begin("a", "first");
-        txn.mkdir("d").add("d/f", text);
-        txn.commit();
-        let mut txn = history.begin("a", "second");
-        txn.add("g", "g");
-        txn.commit();
-        history
-    };
-    let [source, other, target] =
-        ["source", "other", "target"].map(|name| folder.path().join(name));
-    fsx::make(&source, &history("1"), 8, false);
-    fsx::make(&other, &history("2"), 8, false);
-    run(&other, &target, 14, &CancelToken::new()).unwrap();
-    std::fs::remove_file(target.join("converted-revision")).unwrap();
-    let error = run(&source, &target, 14, &CancelToken::new()).unwrap_err();
-    assert_eq!(error.code(), ErrorCode::FS_CORRUPT);
-    assert!(error.to_string().contains("Revision 1 differs"), "{error}");
-}
-
-#[test]
-fn properties_that_change_during_the_comparison_are_taken_over() {
-    let folder = tempfile::tempdir().unwrap();
-    let (from, to) = (folder.path().join("from"), folder.path().join("to"));
-    fsx::make(&from, &random::history(29, 60), 8, false);
-    let fs = CreateOptions { format: 8, ..CreateOptions::default() };
-    let fs = NewFilesystem::Fsfs(fs);
-    let options = TargetOptions { fs, compatible_minor: None, threads: 1 };
-    let (caches, cancel) = (Caches::new(16 << 20), CancelToken::new());
-    let youngest = convert(&from, &to, &options, &caches, &cancel, &mut |event| {
-        if event == Event::Verified(Revnum::ZERO) {
-            let source = Filesystem::open(&from.join("db"), &caches, &OpenOptions::default())?;
-            let writer = Writer::new(&source, WriteOptions::default())?;
-            writer.change_revision_props(source.youngest()?, &mut |props| {
-                let mut props = props.clone();
-                props.set("late", "yes");
-                Ok(Some(props))
-            })?;
-        }
-        Ok(())
-    });
-    assert_eq!(youngest.unwrap(), Revnum(62));
-    same(&from, &to);
-    let set = b"late\nV 3\nyes\n";
-    assert!(dump(&to).windows(set.len()).any(|window| window == set));
 }
 
 #[test]

@@ -8,12 +8,14 @@ use std::process::Command;
 use std::sync::Arc;
 
 use crate::common::crashing::{Crashing, Loss};
-use sapwood_core::{Depth, SvnError};
+use sapwood_core::{CancelToken, Depth, SvnError};
+use sapwood_fs::admin::pack::PackOptions;
+use sapwood_fs::admin::{CreateOptions, FsxOptions, NewFilesystem};
 use sapwood_fs::txn::{WriteOptions, Writer};
 use sapwood_fs::{
     Caches, Filesystem, LockOptions, LockTarget, OpenOptions, UnlockTarget, WriteStorage,
 };
-use sapwood_repos::create::{RepositoryOptions, create};
+use sapwood_repos::create::{RepositoryOptions, create, create_of};
 use sapwood_testkit::fspath;
 
 const OPTIONS: LockOptions<'_> =
@@ -107,6 +109,38 @@ fn locks_that_have_expired_are_none() {
     let refused = writer.lock_paths(&[target("/d/f")], &negative);
     assert_eq!(code(refused.failure.unwrap()), 200_004);
     assert!(writer.unlock_paths(&[], None, true).failure.is_some(), "a user is needed always");
+}
+
+/// The file whose permissions a lock gets goes while the shard of revision 0 is packed, which a writer notices when it misses it.
+#[test]
+fn the_first_shard_may_be_packed_meanwhile() {
+    let NewFilesystem::Fsx(fsx) = NewFilesystem::fsx() else { unreachable!() };
+    let fsfs = CreateOptions { shard_size: 2, ..CreateOptions::default() };
+    for kind in [NewFilesystem::Fsfs(fsfs), NewFilesystem::Fsx(FsxOptions { shard_size: 2, ..fsx })]
+    {
+        let dir = common::memory();
+        let path = dir.path().join("repo");
+        create_of(&path, &kind, None).unwrap();
+        let committer = quick(&path);
+        for base in 0..4 {
+            let mut txn = committer.begin(sapwood_core::Revnum(base)).unwrap();
+            txn.make_file(fspath(&format!("/{base}"))).unwrap();
+            txn.commit().unwrap();
+        }
+        let [locker, unlocker] = [(); 2].map(|()| quick(&path));
+        assert!(path.join("db/revs/0").exists());
+        let packed =
+            committer.fs().pack(&PackOptions::default(), &CancelToken::new(), &mut |_| Ok(()));
+        packed.unwrap();
+        assert!(!path.join("db/revs/0").exists());
+        let mut done = locker.lock_paths(&[target("/3")], &OPTIONS);
+        assert!(done.failure.is_none(), "{:?}", done.failure);
+        let token = done.each.pop().unwrap().1.unwrap().token;
+        let wanted = UnlockTarget { path: fspath("/3").to_owned(), token };
+        let done = unlocker.unlock_paths(&[wanted], Some("ann"), false);
+        assert!(done.failure.is_none(), "{:?}", done.failure);
+        assert_eq!(digest_files(&path), 0);
+    }
 }
 
 #[test]

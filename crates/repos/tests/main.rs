@@ -19,6 +19,7 @@ mod cancelled;
 mod commit;
 mod common;
 mod convert;
+mod convert_compared;
 mod deep;
 mod engines;
 mod faults;

@@ -291,7 +291,7 @@ impl Writer {
     }
 
     /// The permissions of a revision's file, or of the pack that it is in, which it may come into at any moment.
-    pub(super) fn mode_of(&self, revision: Revnum) -> Result<u32> {
+    pub(crate) fn mode_of(&self, revision: Revnum) -> Result<u32> {
         self.fs.0.while_packed(|| {
             let path = self.permissions_of(revision);
             self.storage.mode(&path).map_err(|error| Error::io("Can't stat", &path, error))
@@ -299,7 +299,7 @@ impl Writer {
     }
 
     /// A file whose permissions new files of revisions get: that of an earlier revision.
-    pub(crate) fn permissions_of(&self, revision: Revnum) -> std::path::PathBuf {
+    fn permissions_of(&self, revision: Revnum) -> std::path::PathBuf {
         let fs = &self.fs.0;
         fs.file(&match fs.is_packed(revision) {
             true => fs.layout.pack(self.shard_of(revision)),

@@ -2,24 +2,22 @@
 
 use std::sync::Arc;
 
-use sapwood_core::{CancelToken, ErrorCode, NodeKind, PropList, Revnum, SvnError, SvnResult};
+use sapwood_core::{ErrorCode, NodeKind, PropList, Revnum, SvnError, SvnResult};
 use sapwood_fs::txn::{Bulk, Touch, Txn, Writer};
 use sapwood_fs::{ChangeKind, Filesystem, Roots};
 use sapwood_store::ordered::{self, Outlet, ReceiverGone};
 
 use super::ahead::{self, ReadChange, ReadNode, ReadRevision};
 use super::summary::Summaries;
-use super::{Event, Notify};
+use super::{Event, Notify, Pair};
 
-/// Commits revisions from the first to the last of `range`, which `threads` threads read ahead. Returns what they are to have.
+/// Commits revisions from the first to the last of `range`, which several threads read ahead. Returns what they are to have.
 pub(super) fn revisions(
-    source: &Filesystem,
-    writer: &Arc<Writer>,
+    pair: &Pair<'_>,
     range: (Revnum, Revnum),
-    threads: usize,
-    cancel: &CancelToken,
     notify: &mut Notify<'_>,
 ) -> SvnResult<Summaries> {
+    let (source, writer) = (pair.source, pair.writer);
     let work = |(first, last): (Revnum, Revnum), to: &Outlet<'_, SvnResult<ReadRevision>>| {
         for revision in (first.0..=last.0).map(Revnum) {
             let read = ahead::read(source, revision);
@@ -35,8 +33,8 @@ pub(super) fn revisions(
     let mut target = Target { source, writer, bulk: bulk.as_ref(), roots: Roots::new(writer.fs()) };
     let mut summaries = Summaries::new(range.0);
     let done =
-        ordered::run(ordered::short_batches(range.0, range.1), threads, &work, &mut |read| {
-            cancel.check()?;
+        ordered::run(ordered::short_batches(range.0, range.1), pair.threads, &work, &mut |read| {
+            pair.cancel.check()?;
             let read = read?;
             target.commit(&read)?;
             summaries.push(read.summary);

@@ -3,12 +3,13 @@
 
 use std::sync::Arc;
 
-use sapwood_core::{CancelToken, PropList, Revnum, SvnResult};
+use sapwood_core::{PropList, Revnum, SvnResult};
 use sapwood_fs::Filesystem;
 use sapwood_fs::txn::Writer;
 use sapwood_store::ordered::{self, Outlet, ReceiverGone};
 
-use super::differs;
+use super::same::same_changes;
+use super::{Pair, differs};
 
 /// A revision whose properties differ, and those of the source.
 pub(super) type Differing = (Revnum, Arc<PropList>);
@@ -37,21 +38,22 @@ pub(super) fn set(writer: &Writer, (revision, wanted): &Differing) -> SvnResult<
     }
 }
 
-/// Makes the properties of the revisions before `end` those of the source. Several threads look for those that
-/// differ, without a lock.
-pub(super) fn take(
-    source: &Filesystem,
-    writer: &Writer,
-    end: Revnum,
-    threads: usize,
-    cancel: &CancelToken,
-) -> SvnResult<()> {
+/// Makes the properties of the revisions before `end`, which were compared, those of the source. Several threads look for those that
+/// differ, without a lock. Where they do, the revision is compared again.
+///
+/// # Errors
+/// As [`set`]; E160004 when such a revision differs.
+pub(super) fn take(pair: &Pair<'_>, end: Revnum) -> SvnResult<()> {
     let Some(last) = end.prev() else { return Ok(()) };
-    let target = writer.fs();
+    let (source, target) = (pair.source, pair.target());
     let work = |(first, last): (Revnum, Revnum), to: &Outlet<'_, SvnResult<Vec<Differing>>>| {
         let look = |revision| {
-            cancel.check()?;
-            differing(source, target, revision)
+            pair.cancel.check()?;
+            let found = differing(source, target, revision)?;
+            if found.is_some() && !same_changes(source, target, revision)? {
+                return Err(differs(revision, "its changed paths"));
+            }
+            Ok(found)
         };
         let found = (first.0..=last.0).map(Revnum).filter_map(|rev| look(rev).transpose());
         let found = found.collect::<SvnResult<_>>();
@@ -59,7 +61,7 @@ pub(super) fn take(
         to.send(found)?;
         if has_failed { Err(ReceiverGone) } else { Ok(()) }
     };
-    ordered::run(ordered::batches(Revnum::ZERO, last), threads, &work, &mut |found| {
-        found?.iter().try_for_each(|found| set(writer, found))
+    ordered::run(ordered::batches(Revnum::ZERO, last), pair.threads, &work, &mut |found| {
+        found?.iter().try_for_each(|found| set(pair.writer, found))
     })
 }
