@@ -25,5 +25,5 @@ pub fn run(data: &[u8]) {
     }
     let (made_form, end) = builder.finish();
     made.extend(end);
-    assert_eq!(made_form.bytes(), made.len() as u64);
+    assert_eq!(Ok(made_form.bytes()), u64::try_from(made.len()));
 }
