@@ -88,7 +88,7 @@ pub fn prefix(relpath: &RelPath, count: i64) -> &RelPath {
     end.and_then(|end| relpath.get(..end)).map_or(relpath, RelPath::trusted)
 }
 
-/// As [`WorkingCopy::require_view`].
+/// As [`WorkingCopy::require_view`](crate::WorkingCopy::require_view).
 pub(crate) fn require_view(db: &Db, disk: &Disk, relpath: &RelPath) -> Result<View> {
     db.view(relpath)?.ok_or_else(|| Error::NodeNotFound(disk.abspath(relpath)))
 }

@@ -95,7 +95,7 @@ impl NewPristine {
     }
 }
 
-/// As [`WorkingCopy::stores_pristines`].
+/// As [`WorkingCopy::stores_pristines`](crate::WorkingCopy::stores_pristines).
 #[must_use]
 pub(crate) fn stores_pristines(db: &Db) -> bool {
     db.settings().store_pristine
@@ -121,13 +121,13 @@ pub(crate) fn stored_pristine(
     }
 }
 
-/// As [`WorkingCopy::stored_pristine`], by the text's row.
+/// As [`stored_pristine`], by the text's row.
 pub(crate) fn at_hand(db: &Db, disk: &Disk, sha1: &Sha1) -> Result<Option<File>> {
     let marked = stores_pristines(db) || db.pristine(sha1)?.is_some_and(|row| row.hydrated);
     stored_pristine(db, disk, sha1, marked)
 }
 
-/// As [`WorkingCopy::write_pristine`].
+/// As [`WorkingCopy::write_pristine`](crate::WorkingCopy::write_pristine).
 pub(crate) fn write_pristine(disk: &Disk) -> Result<PristineWriter> {
     let path = disk.temporary();
     let file = OpenOptions::new()
@@ -140,7 +140,7 @@ pub(crate) fn write_pristine(disk: &Disk) -> Result<PristineWriter> {
     Ok(PristineWriter { file, path, sha1, md5, size: 0, kept: false })
 }
 
-/// As [`WorkingCopy::install_pristine`].
+/// As [`WorkingCopy::install_pristine`](crate::WorkingCopy::install_pristine).
 pub(crate) fn install_pristine(db: &Db, disk: &Disk, mut text: NewPristine) -> Result<()> {
     db.write(|db| {
         let place = layout::pristine(disk.root(), &text.sha1);
@@ -153,18 +153,18 @@ pub(crate) fn install_pristine(db: &Db, disk: &Disk, mut text: NewPristine) -> R
     })
 }
 
-/// As [`WorkingCopy::open_pristine`].
+/// As [`WorkingCopy::open_pristine`](crate::WorkingCopy::open_pristine).
 pub(crate) fn open_pristine(disk: &Disk, sha1: &Sha1) -> Result<File> {
     pristine_file(disk, sha1).open()
 }
 
-/// As [`WorkingCopy::pristine_file`].
+/// As [`WorkingCopy::pristine_file`](crate::WorkingCopy::pristine_file).
 #[must_use]
 pub(crate) fn pristine_file(disk: &Disk, sha1: &Sha1) -> PristineFile {
     PristineFile { path: layout::pristine(disk.root(), sha1), sha1: *sha1 }
 }
 
-/// As [`WorkingCopy::vacuum_pristines`].
+/// As [`WorkingCopy::vacuum_pristines`](crate::WorkingCopy::vacuum_pristines).
 pub(crate) fn vacuum_pristines(db: &Db, disk: &Disk) -> Result<()> {
     db.write(|db| {
         for sha1 in db.unreferenced_pristines()? {

@@ -11,7 +11,7 @@ use crate::view::repos_location;
 /// Says whether a URL leads to the repository of a UUID, given the root that it should have.
 pub(crate) type Validate<'a> = &'a dyn Fn(&str, &str, &str) -> sapwood_core::SvnResult<()>;
 
-/// As [`WorkingCopy::relocate`].
+/// As [`WorkingCopy::relocate`](crate::WorkingCopy::relocate).
 pub(crate) fn relocate(
     db: &Db,
     disk: &Disk,

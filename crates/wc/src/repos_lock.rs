@@ -25,7 +25,7 @@ fn place_of_lock(db: &Db, disk: &Disk, relpath: &RelPath) -> Result<(i64, RelPat
     place.ok_or_else(|| Error::NodeNotFound(disk.abspath(relpath)))
 }
 
-/// As [`WorkingCopy::add_repository_locks`].
+/// As [`WorkingCopy::add_repository_locks`](crate::WorkingCopy::add_repository_locks).
 pub(crate) fn add_repository_locks(
     db: &Db,
     disk: &Disk,
@@ -48,7 +48,7 @@ pub(crate) fn add_repository_locks(
     sync_those_there(db, disk, &relpaths)
 }
 
-/// As [`WorkingCopy::remove_repository_locks`].
+/// As [`WorkingCopy::remove_repository_locks`](crate::WorkingCopy::remove_repository_locks).
 pub(crate) fn remove_repository_locks(db: &Db, disk: &Disk, relpaths: &[&RelPath]) -> Result<()> {
     db.write(|db| {
         relpaths.iter().try_for_each(|relpath| {

@@ -260,7 +260,7 @@ pub(crate) fn may_record(wc: &WorkingCopy, stat: &FileStat) -> bool {
     !wc.options().wait_for_tick || wc.db().clock().is_past(stat.mtime)
 }
 
-/// As [`WorkingCopy::may_record`], after a wait if that makes it true.
+/// As [`may_record`], after a wait if that makes it true.
 pub(crate) fn may_record_after_wait(wc: &WorkingCopy, stat: &FileStat) -> bool {
     if !may_record(wc, stat) {
         wc.db().clock().note(stat.mtime);

@@ -33,7 +33,7 @@ impl<'t> NewText<'t> {
     }
 }
 
-/// As [`WorkingCopy::install_text`].
+/// As [`WorkingCopy::install_text`](crate::WorkingCopy::install_text).
 pub(crate) fn install_text(
     disk: &Disk,
     relpath: &RelPath,
@@ -54,7 +54,7 @@ pub(crate) fn install_text(
     take_place(&temporary, &path)
 }
 
-/// As [`WorkingCopy::install_special`].
+/// As [`WorkingCopy::install_special`](crate::WorkingCopy::install_special).
 pub(crate) fn install_special(disk: &Disk, relpath: &RelPath, normal: &mut dyn Read) -> Result<()> {
     let (path, temporary) = (disk.abspath(relpath), disk.temporary());
     special::create_working(&temporary, normal)

@@ -50,7 +50,7 @@ fn on_disk(path: &Path) -> Result<Option<(NodeKind, bool)>> {
     }
 }
 
-/// As [`WorkingCopy::obstruction`].
+/// As [`WorkingCopy::obstruction`](crate::WorkingCopy::obstruction).
 pub(crate) fn obstruction(
     db: &Db,
     disk: &Disk,

@@ -63,7 +63,7 @@ fn is_as_it_is(props: &PropList) -> bool {
     !how.special && !how.is_needed() && !sets_flags(props)
 }
 
-/// As [`WorkingCopy::pristine_like`].
+/// As [`WorkingCopy::pristine_like`](crate::WorkingCopy::pristine_like).
 pub(crate) fn pristine_like(
     db: &Db,
     disk: &Disk,
@@ -87,7 +87,7 @@ pub(crate) fn pristine_like(
     }
 }
 
-/// As [`WorkingCopy::merge_plain`].
+/// As [`WorkingCopy::merge_plain`](crate::WorkingCopy::merge_plain).
 pub(crate) fn merge_plain(
     disk: &Disk,
     seen: &NodeOnDisk,

@@ -14,7 +14,7 @@ use crate::root::Disk;
 use crate::update::{LastChange, split_props};
 use crate::view::Status;
 
-/// As [`WorkingCopy::add_tree_conflict`].
+/// As [`WorkingCopy::add_tree_conflict`](crate::WorkingCopy::add_tree_conflict).
 pub(crate) fn add_tree_conflict(
     db: &Db,
     disk: &Disk,
@@ -39,7 +39,7 @@ pub(crate) fn add_tree_conflict(
     })
 }
 
-/// As [`WorkingCopy::remove_tree_conflict`].
+/// As [`WorkingCopy::remove_tree_conflict`](crate::WorkingCopy::remove_tree_conflict).
 pub(crate) fn remove_tree_conflict(db: &Db, relpath: &RelPath) -> Result<()> {
     db.write(|db| {
         let Some(mut row) = db.actual(relpath)? else { return Ok(()) };
@@ -51,13 +51,13 @@ pub(crate) fn remove_tree_conflict(db: &Db, relpath: &RelPath) -> Result<()> {
     })
 }
 
-/// As [`WorkingCopy::make_dir`].
+/// As [`WorkingCopy::make_dir`](crate::WorkingCopy::make_dir).
 pub(crate) fn make_dir(disk: &Disk, relpath: &RelPath) -> Result<()> {
     let path = disk.abspath(relpath);
     fs::create_dir(&path).map_err(|e| Error::io(e, "Can't create directory", &path))
 }
 
-/// As [`WorkingCopy::add_repos_dir`].
+/// As [`WorkingCopy::add_repos_dir`](crate::WorkingCopy::add_repos_dir).
 pub(crate) fn add_repos_dir(
     db: &Db,
     disk: &Disk,
@@ -70,7 +70,7 @@ pub(crate) fn add_repos_dir(
     put_repos_dir(db, relpath, origin, &PropList::new(), &changed)
 }
 
-/// As [`WorkingCopy::complete_repos_dir`].
+/// As [`WorkingCopy::complete_repos_dir`](crate::WorkingCopy::complete_repos_dir).
 pub(crate) fn complete_repos_dir(
     db: &Db,
     disk: &Disk,

@@ -22,7 +22,7 @@ fn value_in(properties: &[u8], name: &str) -> Result<Option<Vec<u8>>> {
     Ok(read_props(properties)?.get(name).map(<[u8]>::to_vec))
 }
 
-/// As [`WorkingCopy::values_below`].
+/// As [`WorkingCopy::values_below`](crate::WorkingCopy::values_below).
 pub(crate) fn values_below(
     db: &Db,
     relpath: &RelPath,

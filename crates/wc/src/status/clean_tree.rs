@@ -91,7 +91,7 @@ fn scan(db: &Db, top: &RelPath) -> Result<Option<Scan>> {
     Ok(found.has_top.then_some(found))
 }
 
-/// As [`WorkingCopy::shallow_if_ordinary`].
+/// As [`WorkingCopy::shallow_if_ordinary`](crate::WorkingCopy::shallow_if_ordinary).
 pub(crate) fn shallow_if_ordinary(
     db: &Db,
     disk: &Disk,
