@@ -19,11 +19,11 @@ pub fn run(data: &[u8]) {
             if let Some(table) = &table {
                 let found = table.find(&row.sha1, |range| Ok::<_, ()>(cut(range)));
                 // A wrong index or filter has a right sum only where it was made so.
-                assert!(found.is_ok_and(|found| found != Found::Damage || bytes.len() < 8));
+                assert!(found.is_ok_and(|found| found != Found::Damage));
             }
         }
     }
     let (made_form, end) = builder.finish();
     made.extend(end);
-    assert_eq!(Ok(made_form.bytes()), u64::try_from(made.len()));
+    assert_eq!(u64::try_from(made.len()), Ok(made_form.bytes()));
 }

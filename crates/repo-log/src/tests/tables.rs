@@ -86,6 +86,19 @@ fn the_form_is_the_one_that_is_described() {
     assert!(kept[8..] == bytes);
 }
 
+/// What is kept for the fuzz targets has tables: it is read, and written back.
+#[test]
+fn kept_checkpoints_and_entries_have_tables() {
+    let kept = |name: &str| std::fs::read(format!("../../fuzz/kept/{name}")).unwrap();
+    let bytes = kept("repository_checkpoint/all_lines");
+    let read = crate::checkpoint::parse(&bytes).unwrap();
+    assert_eq!((read.state.reps.tables().count(), read.state.reps.rows().len()), (2, 3));
+    assert_eq!(crate::checkpoint::write(read.slot, read.last, &read.state), bytes);
+    let bytes = kept("repository_log/all_items_table");
+    let (_, found) = crate::entry::parse(&bytes, 0).unwrap();
+    assert!(matches!(found.last().unwrap().item, Item::Table { first: 0, end: 6, .. }));
+}
+
 #[test]
 fn of_equal_texts_the_first_counts() {
     let mut builder = TableBuilder::default();
