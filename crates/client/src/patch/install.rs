@@ -207,7 +207,7 @@ impl PatchRun<'_> {
         let is_dir = disk_kind(dir.as_ref())?.is_some_and(|kind| kind.is_dir());
         let dir = if is_dir { dir } else { &self.root };
         let dir = self.wc.relpath(dir.as_ref())?;
-        let file = self.wc.abspath(&reserve(&self.wc, &dir, name, ".svnpatch.rej")?);
+        let file = self.wc.abspath(&reserve(self.wc.disk(), &dir, name, ".svnpatch.rej")?);
         let failed = |e| SvnError::io(&e, format!("Can't open file '{}'", file.display()));
         let mut out = BufWriter::new(File::create(&file).map_err(failed)?);
         let (old, new) = &target.reject_names;
