@@ -151,7 +151,6 @@ fn info_of(wc: &WorkingCopy, view: &View) -> SvnResult<Info> {
     let repository = wc.db().repository(id)?;
     // A copy may lack what its source has: nothing more is known than that.
     let unknown = view.status() == Status::Deleted && shown.presence == Presence::NotPresent;
-    let absolute = |relpath: RelPathBuf| wc.abspath(&relpath).to_string_lossy().into_owned();
     let mut working = WorkingInfo {
         root: wc.root().to_string_lossy().into_owned(),
         settings: wc.db().settings(),
@@ -173,18 +172,10 @@ fn info_of(wc: &WorkingCopy, view: &View) -> SvnResult<Info> {
     let revision = shown.revision.filter(|_| !in_copy);
     let mut revision = deleted.map_or(revision, |place| place.revision);
     if view.status() == Status::Added {
-        let origin = wc.origin(view)?;
-        revision = origin.as_ref().map(|origin| origin.revision);
-        if let Some(origin) = origin.filter(|_| view.is_op_root()) {
-            let root = wc.db().repository(origin.repos_id)?.root;
-            working.copied_from = Some((root.join(&origin.repos_path), origin.revision));
-        }
-        if view.is_op_root() {
-            working.moved_from = wc.moved_from(view)?.map(|(from, _)| absolute(from));
-        }
+        revision = add_origin(wc, view, &mut working)?;
     }
     if view.status() == Status::Deleted {
-        working.moved_to = wc.moved_to(view)?.map(|(to, _)| absolute(to));
+        working.moved_to = wc.moved_to(view)?.map(|(to, _)| absolute(wc, to));
     }
     Ok(Info {
         url: Some(repository.root.join(&repos_path)),
@@ -199,6 +190,28 @@ fn info_of(wc: &WorkingCopy, view: &View) -> SvnResult<Info> {
         working: Some(working),
         ..Info::default()
     })
+}
+
+fn absolute(wc: &WorkingCopy, relpath: RelPathBuf) -> String {
+    wc.abspath(&relpath).to_string_lossy().into_owned()
+}
+
+/// Adds where an added node was copied or moved from; the revision is returned.
+fn add_origin(
+    wc: &WorkingCopy,
+    view: &View,
+    working: &mut WorkingInfo,
+) -> SvnResult<Option<Revnum>> {
+    let origin = wc.origin(view)?;
+    let revision = origin.as_ref().map(|origin| origin.revision);
+    if view.is_op_root() {
+        if let Some(origin) = origin {
+            let root = wc.db().repository(origin.repos_id)?.root;
+            working.copied_from = Some((root.join(&origin.repos_path), origin.revision));
+        }
+        working.moved_from = wc.moved_from(view)?.map(|(from, _)| absolute(wc, from));
+    }
+    Ok(revision)
 }
 
 /// Where a node was that is deleted from BASE: as the reference has it, where it is below the root of

@@ -311,9 +311,8 @@ fn local_list(
 ) -> SvnResult<()> {
     let node = node_for_list(ctx, request.target, pristine)?;
     let mut inherited = match inherited {
-        Some(known) => known,
         None if request.inherited && !node.is_deleted() => inherited_of(&node, request.name)?,
-        None => Vec::new(),
+        known => known.unwrap_or_default(),
     };
     let mut failed = None;
     let mut send = |relpath: &RelPath, props: &PropList, inherited: Vec<(String, PropList)>| {
@@ -322,11 +321,8 @@ fn local_list(
         if props.is_empty() && inherited.is_empty() {
             return Ok(());
         }
-        receiver(&FoundProps {
-            path: path::join(request.target, below),
-            props: Some(props),
-            inherited,
-        })
+        let path = path::join(request.target, below);
+        receiver(&FoundProps { path, props: Some(props), inherited })
     };
     let wanted: HashSet<&str> = request.changelists.iter().map(String::as_str).collect();
     let listed = |view: &View| {

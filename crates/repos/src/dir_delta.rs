@@ -2,7 +2,7 @@
 
 use sapwood_core::FsPath;
 use sapwood_core::paths::{FsPathBuf, RelPath, RelPathBuf};
-use sapwood_core::{CancelToken, Depth, ErrorCode, NodeKind, SvnError, hashorder, path};
+use sapwood_core::{CancelToken, Depth, ErrorCode, NodeKind, Revnum, SvnError, hashorder, path};
 use sapwood_delta::{Editor, Handle};
 use sapwood_fs::{DirEntry, Directory, Node, Relation, RevpropsSnapshot, Root};
 
@@ -49,8 +49,7 @@ pub fn dir_delta(
     if request.depth == Depth::Exclude {
         return wrong(ErrorCode::REPOS_BAD_ARGS, "Delta depth 'exclude' not supported");
     }
-    let (source_parent, target_path) = (request.source_parent, request.target_path);
-    let entry = request.source_entry;
+    let DirDelta { source_parent, target_path, source_entry: entry, .. } = *request;
     let source =
         request.source.find(&FsPathBuf::canonicalized(path::join(source_parent, entry)))?;
     let target = request.target.find(target_path)?;
@@ -66,13 +65,12 @@ pub fn dir_delta(
         );
     }
     editor.set_target_revision(request.target.base_revision())?;
-    let fs = request.target.fs();
     let mut drive = Drive {
         request,
         authorizer,
         editor,
-        revprops: fs.revprops_snapshot(),
-        uuid: if request.entry_props { fs.uuid()? } else { String::new() },
+        revprops: request.target.fs().revprops_snapshot(),
+        uuid: if request.entry_props { request.target.fs().uuid()? } else { String::new() },
     };
     if let (Some(source), Some(target)) = (&source, &target)
         && source.relation(target) == Relation::Unchanged
@@ -83,11 +81,7 @@ pub fn dir_delta(
     if !authorizer.readable(root_path)? {
         return wrong(ErrorCode::AUTHZ_ROOT_UNREADABLE, "Unable to open root of edit");
     }
-    let revision = match request.source.revision() {
-        Some(revision) => Some(revision),
-        None => request.source.find(source_parent)?.and_then(|node| node.created_rev()),
-    };
-    let root = drive.editor.open_root(revision)?;
+    let root = drive.editor.open_root(source_revision(request)?)?;
     let opened = match (source, target) {
         (source, Some(target)) if entry.is_empty() => {
             Some(drive.level(root, RelPathBuf::default(), source, target, request.depth)?)
@@ -105,6 +99,14 @@ pub fn dir_delta(
         drive.editor.close_directory(root)?;
     }
     Ok(drive.editor.close_edit()?)
+}
+
+/// The revision of what is compared; that of a transaction's directory, when there is no other.
+fn source_revision(request: &DirDelta<'_>) -> Result<Option<Revnum>> {
+    Ok(match request.source.revision() {
+        Some(revision) => Some(revision),
+        None => request.source.find(request.source_parent)?.and_then(|node| node.created_rev()),
+    })
 }
 
 struct Drive<'a> {

@@ -100,16 +100,8 @@ struct ChangelistItem {
 fn run(invocation: &mut Invocation) -> SvnResult<()> {
     let targets = invocation.targets_or_here()?;
     check_all_local(&targets)?;
-    let updates = invocation.has(Opt::ShowUpdates);
-    if invocation.has(Opt::Revision) && !updates {
-        return Err(usage_error(
-            "--revision (-r) option valid only with --show-updates (-u) option",
-        ));
-    }
-    let against = match invocation.opt.revision() {
-        Revision::Unspecified => Revision::Head,
-        given => given,
-    };
+    let against = compared_revision(invocation)?;
+    let updates = against.is_some();
     let (xml, incremental) = (invocation.has(Opt::Xml), invocation.has(Opt::Incremental));
     if incremental && !xml {
         return Err(usage_error("'incremental' option only valid in XML mode"));
@@ -138,7 +130,7 @@ fn run(invocation: &mut Invocation) -> SvnResult<()> {
         unversioned: xml || verbose || !quiet,
         ignore_externals: invocation.has(Opt::IgnoreExternals),
         changelists: invocation.opt.changelists.iter().cloned().collect(),
-        updates: updates.then_some(against),
+        updates: against,
     };
     let paths = invocation.names(Part::Target, &targets)?;
     let mut seen = Vec::new();
@@ -146,10 +138,8 @@ fn run(invocation: &mut Invocation) -> SvnResult<()> {
         if xml {
             begin_target(&out, target)?;
         }
-        let seen_as = Rc::new(StatusTarget {
-            path: target.to_owned(),
-            abspath: invocation.ctx.absolute(target),
-        });
+        let abspath = invocation.ctx.absolute(target);
+        let seen_as = Rc::new(StatusTarget { path: target.to_owned(), abspath });
         let result =
             status(&invocation.ctx, target, &options, &mut |shown| printer.take(&seen_as, shown));
         let not_versioned = [ErrorCode::WC_NOT_WORKING_COPY, ErrorCode::WC_PATH_NOT_FOUND];
@@ -166,6 +156,22 @@ fn run(invocation: &mut Invocation) -> SvnResult<()> {
         printer.summary()?;
     }
     Ok(())
+}
+
+/// The revision of the repository that is compared with, if any is.
+fn compared_revision(invocation: &Invocation) -> SvnResult<Option<Revision>> {
+    if !invocation.has(Opt::ShowUpdates) {
+        return match invocation.has(Opt::Revision) {
+            true => Err(usage_error(
+                "--revision (-r) option valid only with --show-updates (-u) option",
+            )),
+            false => Ok(None),
+        };
+    }
+    Ok(Some(match invocation.opt.revision() {
+        Revision::Unspecified => Revision::Head,
+        given => given,
+    }))
 }
 
 /// Begins what XML says of a target.

@@ -9,6 +9,8 @@
 //! taken apart while a request is in progress or while data waits to be written, and what hyper had read
 //! is read again by the next one. That happens at most once for each request, so that a client does not
 //! gain time by sending a head in pieces.
+//!
+//! What it gains (docs/results/what-pays.tsv): a server with 1,000 idle clients has 6.7 MB of its own in place of 16.3.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;

@@ -7,6 +7,8 @@
 //! woken in the usual way once there is room again.
 //!
 //! Invariant: what happens while wakes are held back is seen by the poll that follows.
+//!
+//! What it gains (docs/results/what-pays.tsv): 3 of 121 ms of an export of 3,000 files, 1 of 8.5 ms of one GET.
 
 use std::pin::Pin;
 use std::sync::atomic::{AtomicU8, Ordering};

@@ -74,17 +74,7 @@ fn copy_shadowed_layer(
     {
         return put_shadow_marker(db, disk, to, shadow, row);
     }
-    let presence = match row.presence {
-        Presence::Normal | Presence::Incomplete => Presence::Normal,
-        Presence::NotPresent | Presence::BaseDeleted => Presence::NotPresent,
-        Presence::Excluded => Presence::Excluded,
-        Presence::ServerExcluded => return Err(excluded_by_server(shadow.source.disk(), from)),
-    };
-    let presence = match presence {
-        // What is under an operation is not taken along to another database.
-        Presence::Normal if !is_same(disk, shadow.source) => Presence::NotPresent,
-        presence => presence,
-    };
+    let presence = presence_of_copy(disk, shadow, &row)?;
     if presence != Presence::Normal {
         let marker = working_row(db, to, shadow.to_depth, presence, row.kind)?;
         db.put_node(&marker)?;
@@ -114,6 +104,20 @@ fn copy_shadowed_layer(
         copy_shadowed_layer(db, disk, &child.relpath, &to.child(name), shadow, &below)?;
     }
     Ok(())
+}
+
+/// What the copy of a row is.
+fn presence_of_copy(disk: &Disk, shadow: &Shadow<'_>, row: &NodeRow) -> Result<Presence> {
+    Ok(match row.presence {
+        // What is under an operation is not taken along to another database.
+        Presence::Normal | Presence::Incomplete if is_same(disk, shadow.source) => Presence::Normal,
+        Presence::Normal | Presence::Incomplete => Presence::NotPresent,
+        Presence::NotPresent | Presence::BaseDeleted => Presence::NotPresent,
+        Presence::Excluded => Presence::Excluded,
+        Presence::ServerExcluded => {
+            return Err(excluded_by_server(shadow.source.disk(), &row.relpath));
+        }
+    })
 }
 
 /// Puts a marker in the place of a node of BASE that does not come along: it is hidden, or is not of the copied revision.
