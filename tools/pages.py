@@ -149,6 +149,7 @@ def benchmarks():
            requests("A new server: FSFS 8", "fsx-new-f8.tsv"), plain("svnadmin", "fsx-admin.tsv"),
            plain("Memory: peak of dump and verify by size of the cache, MB", "fsx-memory.tsv"),
            plain("Convert: 47,191 revisions", "convert.tsv"),
+           plain("Convert: 47,191 revisions, killed again and again", "convert-killed.tsv"),
            plain("Convert: 13,800 revisions", "convert-short.tsv")]
     other = [plain("svnadmin", "admin.tsv"), plain("Commits", "commits.tsv"), plain("500 clients", "crowd.tsv"),
              plain("Logins by SASL and a tunnel beside svn:", "logins.tsv"), plain("A repository in an object store", "store.tsv"),

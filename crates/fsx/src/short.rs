@@ -3,7 +3,6 @@
 
 use std::borrow::Cow;
 use std::cell::RefCell;
-use std::collections::HashMap;
 use std::ops::{Deref, Range};
 use std::sync::Arc;
 
@@ -88,9 +87,9 @@ impl Filesystem {
     pub(crate) fn copied_text(
         &self,
         rep: &Representation,
-        known: &HashMap<Id, Arc<KeptText>>,
+        known: &dyn Fn(Id) -> Option<Arc<KeptText>>,
     ) -> Result<Option<Arc<KeptText>>> {
-        let Some(text) = self.resolve(rep, &|id| known.get(&id).cloned(), true)? else {
+        let Some(text) = self.resolve(rep, known, true)? else {
             return Ok(None);
         };
         if len64(text.len()) != rep.expanded_size {
@@ -114,7 +113,9 @@ impl Filesystem {
             if steps.len() >= CHAIN {
                 return Err(Error::Corrupt(format!("The deltas of '{}' form a circle", rep.id)));
             }
-            if let Some(kept) = known(id).filter(|_| !steps.is_empty()) {
+            if !steps.is_empty()
+                && let Some(kept) = known(id)
+            {
                 base = Text::Kept(kept);
                 break;
             }
