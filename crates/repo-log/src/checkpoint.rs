@@ -173,6 +173,19 @@ fn add(state: &mut State, order: &mut Order, newest: u64, line: &str) -> Result<
             let slot = earlier(slot, newest)?;
             insert(&mut state.segments, first, EntrySegment { lens, data, slot }, line)
         }
+        fields => add_representations(state, order, newest, fields, line),
+    }
+}
+
+/// Adds what a line says of representations: a table of them, or one that is in no table.
+fn add_representations(
+    state: &mut State,
+    order: &mut Order,
+    newest: u64,
+    fields: &[&str],
+    line: &str,
+) -> Result<(), String> {
+    match fields {
         ["table", first, end, slot, rows, name, len, sum] => {
             order.reach(5, line)?;
             let (first, end, slot) = (number(first)?, number(end)?, earlier(slot, newest)?);
