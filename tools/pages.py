@@ -134,7 +134,9 @@ defaults, here 0.06). To leave it, while it is used: `sapwood convert OLD NEW`.
 {fsx}"""
 
 
-COMMANDS = [("20,000 files, files of 200 MiB, file:", "commands.tsv")]
+COMMANDS = [("20,000 files, files of 200 MiB, file:", "commands.tsv"),
+            ("20,000 files, files of 200 MiB, svn:// and http://", "commands-wires.tsv"),
+            ("100,000 files, file:", "commands-100k.tsv")]
 
 
 def benchmarks():
