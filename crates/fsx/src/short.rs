@@ -3,6 +3,7 @@
 
 use std::borrow::Cow;
 use std::cell::RefCell;
+use std::collections::HashMap;
 use std::ops::{Deref, Range};
 use std::sync::Arc;
 
@@ -87,9 +88,9 @@ impl Filesystem {
     pub(crate) fn copied_text(
         &self,
         rep: &Representation,
-        known: &dyn Fn(Id) -> Option<Arc<KeptText>>,
+        known: &HashMap<Id, Arc<KeptText>>,
     ) -> Result<Option<Arc<KeptText>>> {
-        let Some(text) = self.resolve(rep, known, true)? else {
+        let Some(text) = self.resolve(rep, &|id| known.get(&id).cloned(), true)? else {
             return Ok(None);
         };
         if len64(text.len()) != rep.expanded_size {
@@ -113,9 +114,7 @@ impl Filesystem {
             if steps.len() >= CHAIN {
                 return Err(Error::Corrupt(format!("The deltas of '{}' form a circle", rep.id)));
             }
-            if !steps.is_empty()
-                && let Some(kept) = known(id)
-            {
+            if let Some(kept) = known(id).filter(|_| !steps.is_empty()) {
                 base = Text::Kept(kept);
                 break;
             }

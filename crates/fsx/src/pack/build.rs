@@ -4,7 +4,6 @@
 //! A text goes into a container when it is not over twice the block size; there it is whole, so that deltas to it are short
 //! ways. Texts that nothing refers to stay as they were too.
 
-use std::cell::RefCell;
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -23,7 +22,6 @@ use sapwood_store::ordered::{self, Outlet};
 use super::Shard;
 use super::gather::{PathItems, RepItem};
 use super::texts::Texts;
-use crate::cached::KeptText;
 use crate::error::{Error, Result};
 use crate::items::CHANGES;
 use crate::revfile::read_at;
@@ -257,18 +255,12 @@ impl Shard<'_> {
         };
         let small: Vec<&RepItem> = reps.iter().filter(is_small).collect();
         let mut rest = &*small;
-        // What the texts of the present path are deltas to, and what those of a later shard may be.
-        let (mut bases, mut next_base) = (Vec::new(), None);
         while let Some(first) = rest.first() {
             cancel.check()?;
             let of_path = rest.iter().position(|item| item.group != first.group);
             let many = of_path.unwrap_or(rest.len()).min(READ_AT_ONCE);
             let (now, later) = rest.split_at_checked(many).unwrap_or((rest, &[]));
-            let read = self.read_texts(now, block.times(2), &mut bases)?;
-            if let (Some(Text::Kept(youngest)), None) = (read.first(), &next_base) {
-                next_base = Some((first.id, Arc::clone(youngest)));
-            }
-            for (item, text) in now.iter().zip(read) {
+            for (item, text) in now.iter().zip(self.read_texts(now, block.times(2))?) {
                 texts.push(&text);
                 items.push(item.id);
                 if texts.is_full(block, false) {
@@ -278,10 +270,6 @@ impl Shard<'_> {
             rest = later;
             let is_end_of_path = rest.first().is_none_or(|next| next.group != first.group);
             if is_end_of_path {
-                bases.drain(..).for_each(|base| self.bases.remove(base));
-                if let Some((id, youngest)) = next_base.take() {
-                    self.bases.keep(id, &youngest);
-                }
                 if texts.is_full(block, true) {
                     write(&mut texts, &mut items)?;
                 }
@@ -299,20 +287,13 @@ impl Shard<'_> {
     }
 
     /// Reads texts that follow one another, the youngest first. They are read from the oldest on, because the others are deltas to
-    /// those before them, which are known then. `bases` gets what was found of earlier shards.
-    fn read_texts(&self, items: &[&RepItem], limit: u64, bases: &mut Vec<Id>) -> Result<Vec<Text>> {
+    /// those before them, which are known then.
+    fn read_texts(&self, items: &[&RepItem], limit: u64) -> Result<Vec<Text>> {
         let fs = &self.writer.fs;
-        let mut known: HashMap<Id, Arc<KeptText>> = HashMap::new();
+        let mut known = HashMap::new();
         let mut texts = Vec::with_capacity(items.len());
-        let found = RefCell::new(bases);
         for item in items.iter().rev() {
-            let of_earlier_shard = |id| {
-                let base = self.bases.get(id)?;
-                found.borrow_mut().push(id);
-                Some(base)
-            };
-            let before = |id| known.get(&id).cloned().or_else(|| of_earlier_shard(id));
-            let short = item.rep.map(|rep| fs.copied_text(&rep, &before)).transpose()?.flatten();
+            let short = item.rep.map(|rep| fs.copied_text(&rep, &known)).transpose()?.flatten();
             texts.push(match short {
                 Some(text) => {
                     known.insert(item.id, Arc::clone(&text));

@@ -8,7 +8,6 @@
 //!
 //! A crash leaves a shard that is packed or one that is not.
 
-mod bases;
 mod build;
 mod gather;
 mod revprops;
@@ -21,7 +20,6 @@ use std::sync::Arc;
 use sapwood_core::{CancelToken, Exact, Revnum, SvnResult};
 use sapwood_fsx_format::layout::names;
 
-use self::bases::Bases;
 use crate::error::{Error, Result};
 use crate::filesystem::Filesystem;
 use crate::txn::{WriteOptions, Writer};
@@ -55,11 +53,10 @@ impl Filesystem {
         let size = self.0.layout.0.shard_size;
         let complete = self.youngest()?.0.saturating_add(1).checked_div(size).unwrap_or(0);
         let first = self.0.refresh_min_unpacked()?.checked_div(size).unwrap_or(0);
-        let bases = Bases::default();
         for shard in first..complete {
             cancel.check()?;
             notify(PackNotice::Start(shard))?;
-            Shard { writer: &writer, number: shard, bases: &bases }.pack(cancel)?;
+            Shard { writer: &writer, number: shard }.pack(cancel)?;
             notify(PackNotice::End(shard))?;
         }
         Ok(())
@@ -70,7 +67,6 @@ impl Filesystem {
 struct Shard<'a> {
     writer: &'a Arc<Writer>,
     number: u64,
-    bases: &'a Bases,
 }
 
 impl Shard<'_> {
