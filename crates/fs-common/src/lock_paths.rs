@@ -5,6 +5,7 @@
 //! true when a process stops anywhere: directories list a lock before it is there, and until after
 //! it is gone. A listed lock that is not there is no lock.
 
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, HashSet};
 use std::io::ErrorKind;
 use std::path::Path;
@@ -234,13 +235,13 @@ impl<H: LockHost> Locking<'_, H> {
             done.push(refused.map(Err));
         }
         let sync = self.0.is_synced() && targets.len() <= SYNCED_AT_ONCE;
-        let mode = self.0.permissions()?;
+        let mode = OnceCell::new();
         for (folder, locked) in index.0 {
-            self.enter(folder, &locked, mode, sync)?;
+            self.enter(folder, &locked, &mode, sync)?;
         }
         for (target, done) in targets.iter().zip(done) {
             if done.is_none() {
-                *done = Some(self.set_lock(target, options, mode, sync));
+                *done = Some(self.set_lock(target, options, &mode, sync));
             }
         }
         Ok(())
@@ -293,7 +294,7 @@ impl<H: LockHost> Locking<'_, H> {
         &self,
         target: &LockTarget,
         options: &LockOptions<'_>,
-        mode: u32,
+        mode: &OnceCell<u32>,
         sync: bool,
     ) -> Result<Lock, H> {
         let digest = lockfile::digest_of(&target.path);
@@ -378,10 +379,11 @@ impl<H: LockHost> Locking<'_, H> {
             done.push(refused.map(Err));
         }
         let sync = self.0.is_synced() && targets.len() <= SYNCED_AT_ONCE;
-        let mode = self.0.permissions()?;
+        // Asked for when a digest file is written: where all go away, revision 0 need not be readable.
+        let mode = OnceCell::new();
         let mut gone: HashSet<&str> = HashSet::with_capacity(removed.len());
         for (path, file) in removed {
-            self.write_or_remove(lockfile::digest_of(path), &file, mode, sync)?;
+            self.write_or_remove(lockfile::digest_of(path), &file, &mode, sync)?;
             gone.insert(path);
         }
         for (target, done) in targets.iter().zip(done) {
@@ -390,7 +392,7 @@ impl<H: LockHost> Locking<'_, H> {
             }
         }
         for (folder, unlocked) in index.0 {
-            self.take_out(folder, &unlocked, mode, sync)?;
+            self.take_out(folder, &unlocked, &mode, sync)?;
         }
         Ok(())
     }
@@ -429,7 +431,13 @@ impl<H: LockHost> Locking<'_, H> {
     }
 
     /// Enters locked paths in the digest file of a directory above them.
-    fn enter(&self, folder: &str, locked: &[Md5], mode: u32, sync: bool) -> Result<(), H> {
+    fn enter(
+        &self,
+        folder: &str,
+        locked: &[Md5],
+        mode: &OnceCell<u32>,
+        sync: bool,
+    ) -> Result<(), H> {
         let digest = lockfile::digest_of(folder);
         let mut file = self.0.files().digest_file(digest)?;
         let listed: HashSet<Md5> = file.children.iter().copied().collect();
@@ -442,7 +450,13 @@ impl<H: LockHost> Locking<'_, H> {
     }
 
     /// Takes paths that are not locked any more out of the digest file of a directory above them.
-    fn take_out(&self, folder: &str, unlocked: &[Md5], mode: u32, sync: bool) -> Result<(), H> {
+    fn take_out(
+        &self,
+        folder: &str,
+        unlocked: &[Md5],
+        mode: &OnceCell<u32>,
+        sync: bool,
+    ) -> Result<(), H> {
         let digest = lockfile::digest_of(folder);
         let mut file = self.0.files().digest_file(digest)?;
         let unlocked: HashSet<&Md5> = unlocked.iter().collect();
@@ -455,7 +469,7 @@ impl<H: LockHost> Locking<'_, H> {
         &self,
         digest: Md5,
         file: &DigestFile,
-        mode: u32,
+        mode: &OnceCell<u32>,
         sync: bool,
     ) -> Result<(), H> {
         if file.lock.is_some() || !file.children.is_empty() {
@@ -472,10 +486,17 @@ impl<H: LockHost> Locking<'_, H> {
         &self,
         digest: Md5,
         file: &DigestFile,
-        mode: u32,
+        mode: &OnceCell<u32>,
         sync: bool,
     ) -> Result<(), H> {
         let path = self.0.files().db.join(Layout::lock_file(&digest));
+        let mode = match mode.get() {
+            Some(mode) => *mode,
+            None => {
+                let found = self.0.permissions()?;
+                *mode.get_or_init(|| found)
+            }
+        };
         let mut contents = Vec::new();
         file.write(&mut contents);
         let mut done = self.put_in_place(&path, &contents, mode, sync);

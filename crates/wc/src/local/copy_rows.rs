@@ -71,7 +71,7 @@ pub(super) fn insert_copy(
         put_not_present(db, to, depth, top.kind, &from)?;
     }
     if top.kind == Kind::Dir && presence == Presence::Normal {
-        insert_incomplete_children(db, source, to, &from, depths.op_depth)?;
+        insert_incomplete_children(db, wc.db(), source, to, &from, depths.op_depth)?;
     }
     Ok(())
 }
@@ -117,14 +117,16 @@ pub(crate) fn put_not_present(
     db.put_node(&marker)
 }
 
-pub(super) fn insert_incomplete_children(
+/// Adds what a directory of `sources`, the database that is copied from, has in it: as nodes that are still to be copied.
+fn insert_incomplete_children(
     db: &Db,
+    sources: &Db,
     source: &View,
     to: &RelPath,
     from: &From,
     op_depth: i64,
 ) -> Result<()> {
-    for child in copied_children(db, source.relpath(), source.top().op_depth)? {
+    for child in copied_children(sources, source.relpath(), source.top().op_depth)? {
         let name = path::basename(&child.relpath);
         let target = to.child(name);
         let mut row = NodeRow::new(target.as_path(), op_depth, Presence::Incomplete, Kind::Unknown);
