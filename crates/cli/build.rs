@@ -3,6 +3,7 @@
 //!
 //! There are 24,000 of them. In the packed form they take 6 KB of the file instead of 580, and each start of the program
 //! reads all of them.
+
 #![allow(clippy::print_stdout, reason = "this is how cargo is told")]
 
 use std::env;

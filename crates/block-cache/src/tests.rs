@@ -1,4 +1,5 @@
 //! What is asked of a store, by how many threads and processes, and all that can happen to the folder.
+
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

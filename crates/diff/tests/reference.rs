@@ -1,5 +1,6 @@
 //! The reference's `svnlook diff` and we print the same bytes. Needs `svnadmin`
 //! and `svnlook` (`cargo xtask packages` installs them).
+
 #![allow(
     clippy::unwrap_used,
     clippy::indexing_slicing,

@@ -1,5 +1,6 @@
 //! Every item of repositories that the reference's `svnadmin` made is parsed, and where we write
 //! that item too, what we write is what was read, to the byte.
+
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

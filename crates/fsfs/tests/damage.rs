@@ -1,5 +1,6 @@
 //! Damaged files: whatever byte is wrong, readers give an error or some answer; they never panic,
 //! hang, or take memory without bound.
+
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

@@ -2,6 +2,7 @@
 //!
 //! Invariant: every file beside this one is named here (`xtask/tests/house.rs` looks); a test is found by its
 //! file's name: `cargo test -p sapwood-fsfs --test it FILE::`.
+
 #![allow(
     missing_docs,
     clippy::unwrap_used,

@@ -1,5 +1,6 @@
 //! Verification, index dumps, sizes, locks and transactions on repositories that the reference
 //! made, compared with what the reference's programs say.
+
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

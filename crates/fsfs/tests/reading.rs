@@ -1,5 +1,6 @@
 //! Every revision of repositories in all formats, read back and compared with the model that they
 //! were made from, and with what the reference's programs say.
+
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

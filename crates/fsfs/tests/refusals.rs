@@ -1,4 +1,5 @@
 //! Filesystems that are not understood are refused with the reference's own words.
+
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

@@ -1,4 +1,5 @@
 //! Statistics, printed as the reference's `svnfsfs stats` prints them, are what it prints.
+
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

@@ -1,6 +1,7 @@
 //! What is asked of the storage, and what happens when it misbehaves: hot requests read nothing,
 //! changes by other programs are seen, short reads and errors do no harm, packing goes on under
 //! our feet.
+
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

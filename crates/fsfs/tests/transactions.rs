@@ -1,4 +1,5 @@
 //! Transactions that the reference began: their trees and changes, compared with `svnlook -t`.
+
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

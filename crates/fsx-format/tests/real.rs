@@ -1,6 +1,7 @@
 //! Everything in FSX repositories that the reference's `svnadmin` made is read and checked: both indexes against each
 //! other, the checksum of each item, all node-revisions, texts, change lists and revision properties, packed and not.
 //! Where this crate writes an item too, the values are written and read back.
+
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

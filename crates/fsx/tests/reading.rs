@@ -1,5 +1,6 @@
 //! Repositories that the reference made are read: every node of every revision, its text and properties, changed paths
 //! and revision properties, against the history that they were made from.
+
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

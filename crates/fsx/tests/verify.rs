@@ -1,5 +1,6 @@
 //! Verification: repositories that the reference made are whole, and no byte of a revision file, pack or index can change
 //! without being found.
+
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

@@ -1,5 +1,6 @@
 //! Repositories that we write: the reference verifies them, also after a commit that was stopped at any operation; it goes on
 //! with our transactions, and we with its.
+
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

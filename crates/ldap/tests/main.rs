@@ -1,4 +1,5 @@
 //! Logins at OpenLDAP's server.
+
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
 
 mod example;

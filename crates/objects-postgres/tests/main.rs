@@ -1,4 +1,5 @@
 //! A server of PostgreSQL that the tests start, on a socket of their own.
+
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

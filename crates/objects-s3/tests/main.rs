@@ -1,4 +1,5 @@
 //! A real store: `cargo xtask objects` starts one and says where it is.
+
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

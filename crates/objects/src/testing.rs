@@ -1,4 +1,5 @@
 //! For tests: stores that fail and cheat on purpose, and the tests that every make must pass.
+
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

@@ -1,4 +1,5 @@
 //! Stores of this crate, tried by the tests that every make must pass, and claims when things go wrong.
+
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

@@ -1,4 +1,5 @@
 //! Connections that end between two requests, or while a request is on its way.
+
 #![allow(
     clippy::unwrap_used,
     clippy::indexing_slicing,

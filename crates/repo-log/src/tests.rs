@@ -1,4 +1,5 @@
 //! Entries that are written and read, logs that writers race for, and every way in which a store can fail.
+
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

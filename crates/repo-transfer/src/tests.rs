@@ -1,4 +1,5 @@
 //! Repositories of 1.14 go into stores and come back the same, whatever stops an import on its way.
+
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

@@ -8,6 +8,7 @@
 //!
 //! This crate is used by tests only. Its functions panic with a plain message when something does
 //! not work: for a test that is a failure, which is what it should be.
+
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

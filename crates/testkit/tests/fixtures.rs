@@ -1,4 +1,5 @@
 //! The fixtures are what they say: the reference finds in each repository the trees of the model.
+
 #![allow(
     clippy::unwrap_used,
     clippy::indexing_slicing,

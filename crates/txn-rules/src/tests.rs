@@ -1,4 +1,5 @@
 //! The rules on trees that are in memory, without a file or an engine.
+
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 use std::fmt;

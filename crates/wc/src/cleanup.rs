@@ -1,5 +1,6 @@
 //! Repairs what an interrupted operation left behind: locks, the queue, temporary files. Also frees
 //! disk space.
+
 use std::fs;
 
 use sapwood_core::CancelToken;

@@ -1,4 +1,5 @@
 //! Making a working copy shallower: nodes that the user no longer wants leave it.
+
 use sapwood_core::notify::{Action, Notify};
 use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::{CancelToken, Depth, ErrorCode};

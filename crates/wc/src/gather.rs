@@ -3,6 +3,7 @@
 //! The changes of up to [`MOST`] nodes are committed together; then what they queued is run, and after that they are
 //! reported. Invariant: nothing is reported before it is committed. What a kill leaves is what it leaves of one node
 //! after the other: the first of them changed, the others not, and what waits in the queue for `cleanup`.
+
 use std::cell::{Cell, RefCell};
 use std::time::{Duration, Instant};
 

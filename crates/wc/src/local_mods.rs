@@ -1,4 +1,5 @@
 //! Whether anything at and below a path differs from BASE.
+
 use sapwood_core::paths::{RelPath, RelPathBuf};
 
 use crate::conflict::Conflict;

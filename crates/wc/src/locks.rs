@@ -1,5 +1,6 @@
 //! Locks of the working copy: rows of WC_LOCK that keep other programs from changing the same
 //! directories. A program that is killed leaves its rows; `cleanup` steals them.
+
 use sapwood_core::paths::{RelPath, RelPathBuf};
 
 use crate::db::{depth_of, parent_of};

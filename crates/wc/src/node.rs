@@ -1,5 +1,6 @@
 //! What else is asked of a node with its layers: its place in operations, where it was copied, moved
 //! from or moved to; and the nodes of a directory.
+
 use sapwood_core::exact::Exact;
 use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::{NodeKind, Revnum};

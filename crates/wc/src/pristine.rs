@@ -4,6 +4,7 @@
 //! lock, gets its row and is renamed into place: another program's cleanup, which removes files
 //! without rows under the same lock, cannot come in between. Texts that nothing refers to stay
 //! until the user asks to remove them.
+
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;

@@ -1,4 +1,5 @@
 //! Changing the repository URL that a working copy records.
+
 use rusqlite::params;
 use sapwood_core::paths::RelPath;
 use sapwood_core::{ErrorCode, uri};

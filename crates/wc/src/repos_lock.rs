@@ -1,4 +1,5 @@
 //! The repository's locks that this working copy holds the tokens of.
+
 use sapwood_core::paths::{RelPath, RelPathBuf};
 
 use crate::db::{Db, LockRow, NodeRow};

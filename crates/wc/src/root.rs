@@ -3,6 +3,7 @@
 //!
 //! Invariant: what needs one of the two takes that one, so that a signature says what an operation may touch; the
 //! operations that others call are methods of [`WorkingCopy`], in `operations`.
+
 use std::cell::RefCell;
 use std::fs;
 use std::io;

@@ -1,5 +1,6 @@
 //! A summary of a working copy in one line: its revisions, and whether it has changes or is
 //! switched.
+
 use rusqlite::params;
 use sapwood_core::paths::RelPath;
 use sapwood_core::{CancelToken, Depth, Revnum};

@@ -9,6 +9,7 @@
 //! Invariant: a text goes only within a transaction that has the database's write lock and finds no
 //! node that needs it. A kill between the file's end and the transaction's leaves a mark without a
 //! file: such a text counts as missing everywhere.
+
 use std::collections::HashSet;
 use std::fs::{self, File};
 use std::io::{self, Read};

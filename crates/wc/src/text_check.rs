@@ -3,6 +3,7 @@
 //! Invariant: the first step, [`TextCheck::of`], asks wc.db and looks at the file; only the second one, [`TextCheck::run`],
 //! reads texts. A caller that holds a lock of wc.db releases it between them: a comparison may take long, and other
 //! programs must be able to change the working copy meanwhile.
+
 use std::path::PathBuf;
 
 use sapwood_core::Sha1;

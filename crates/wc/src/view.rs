@@ -1,4 +1,5 @@
 //! A node as the user sees it: its layers, its local properties, and what follows from them.
+
 use std::path::Path;
 
 use sapwood_core::exact::signed;

@@ -1,4 +1,5 @@
 //! All words of the pages, so that a translation is one file.
+
 #![allow(missing_docs, reason = "each name says what its words mean")]
 
 use sapwood_core::Revnum;

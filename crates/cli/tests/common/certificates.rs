@@ -1,4 +1,5 @@
 //! Authorities and certificates made for one test, and files of clients' certificates.
+
 #![allow(dead_code, reason = "not every test needs everything")]
 
 use std::fs;

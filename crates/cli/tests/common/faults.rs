@@ -2,6 +2,7 @@
 //!
 //! Invariant: a proxy that closes the connection after each reply makes the client send one request at a time; one that does
 //! not passes requests on one after the other, in the order in which they came.
+
 #![allow(dead_code, reason = "not every test needs everything")]
 
 use std::io::{BufReader, Read as _, Write as _};

@@ -1,4 +1,5 @@
 //! An httpd with mod_dav_svn, for one test.
+
 #![allow(dead_code, reason = "not every test needs everything")]
 
 use std::fs;

@@ -1,4 +1,5 @@
 //! `sapwood serve --config` with a configuration of the test, and plain requests to it.
+
 #![allow(dead_code, reason = "not every test needs everything")]
 
 use std::fs;

@@ -1,5 +1,6 @@
 //! A relay between a client and a server that counts requests and connections, and holds replies back while a rule says
 //! so: a client that waits for a reply before it sends what it could send at once waits until the test fails.
+
 #![allow(dead_code, reason = "not every test needs everything")]
 
 use std::io::{Read as _, Write as _};

@@ -9,6 +9,7 @@
 //! `SAPWOOD_LONG=1` makes the walks longer; `SAPWOOD_TURNS=SEED` makes one walk only, prints its steps
 //! and leaves both places, and `SAPWOOD_TURNS=SEED:PERCENT` one in which so many steps are ours.
 //! `SAPWOOD_BIN=/usr/bin` lets the reference walk with itself.
+
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

@@ -1,5 +1,6 @@
 //! A store that notes which verbs it is asked for, loses a race or refuses: what is published goes through
 //! these verbs and no other way. One of objects in memory: what is read does, too, for nothing is in files.
+
 #![allow(clippy::unwrap_used, reason = "tests")]
 
 mod objects;

@@ -1,6 +1,7 @@
 //! After an update, nodes that were moved away are updated in BASE. Where only their revision
 //! changed, the rows at their destination are updated, too. Otherwise the move becomes a tree
 //! conflict, which the user has to resolve.
+
 use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::{Depth, NodeKind};
 

@@ -1,4 +1,5 @@
 //! Externals that a commit of a directory takes along when it is asked to.
+
 use sapwood_core::Depth;
 use sapwood_core::paths::RelPath;
 

@@ -3,6 +3,7 @@
 //! Candidates come from status, which finds the changes; then the layers of each are examined. A
 //! layer above BASE is committed as the operation that it is: the root of an addition, a copy or a
 //! deletion becomes an item; a node below it becomes one only where it differs from it.
+
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 

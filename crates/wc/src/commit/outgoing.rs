@@ -1,5 +1,6 @@
 //! Sends the text of a changed file to the repository: it is read once, in normal form, and stored
 //! as the new pristine text at the same time.
+
 use std::fs::File;
 use std::io::{self, BufReader, Read, Write};
 use std::os::unix::fs::PermissionsExt;

@@ -4,6 +4,7 @@
 //! to BASE, forgets local properties, changelists and locks, and writes down the work on files,
 //! which follows: keywords are expanded anew, flags set, size and time recorded. Of a file that
 //! has no such property and is still as it was read, size and time are recorded at once.
+
 use std::collections::HashMap;
 
 use sapwood_core::date::Timestamp;

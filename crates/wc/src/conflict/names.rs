@@ -1,4 +1,5 @@
 //! The names of the files that conflicts leave beside a node.
+
 use std::fs::OpenOptions;
 use std::io::ErrorKind;
 

@@ -3,6 +3,7 @@
 //! Texts are compared in normal form. Changes of files are returned as work items, so that they
 //! happen after the database has been updated; the files that they need are in `.svn/tmp` until
 //! then.
+
 use std::fs::{self, File};
 use std::io::{BufWriter, Read, Write};
 use std::path::{Path, PathBuf};

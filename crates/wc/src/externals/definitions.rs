@@ -1,4 +1,5 @@
 //! Where externals are defined, and removing their working copies.
+
 use std::collections::BTreeSet;
 
 use rusqlite::params;

@@ -1,4 +1,5 @@
 //! Additions of what is on disk.
+
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs;

@@ -4,6 +4,7 @@
 //! that only BASE has are installed, nodes that both have are merged, and then the layer of the local
 //! addition is removed. What was added below it stays as an addition. All of it is one transaction; files
 //! follow by work items.
+
 use std::collections::BTreeMap;
 use std::fs;
 

@@ -1,4 +1,5 @@
 //! Files that come from a repository and are added: as copies with history, or as new files.
+
 use std::fs;
 use std::io;
 

@@ -1,4 +1,5 @@
 //! Changelists: a name that a file carries until it is committed.
+
 use std::collections::HashSet;
 
 use sapwood_core::Depth;

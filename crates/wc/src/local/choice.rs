@@ -1,4 +1,5 @@
 //! What a user may choose for a conflict, for which part of it, and the rows once it is resolved.
+
 use sapwood_core::ErrorCode;
 use sapwood_core::paths::RelPath;
 

@@ -3,6 +3,7 @@
 //!
 //! A node that comes from elsewhere than its parent's copy says (another revision, switched, copied
 //! itself) gets a layer of its own; what the parent's copy would have had there is not present.
+
 use std::fs;
 use std::path::Path;
 

@@ -1,5 +1,6 @@
 //! Where a node that is copied comes from in the repository, and what it is: read from its layers, before a row of the
 //! copy is written. Nothing here writes.
+
 use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::{ErrorCode, Revnum, path};
 

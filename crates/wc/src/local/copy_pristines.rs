@@ -1,4 +1,5 @@
 //! Pristine texts that go from one working copy's store to another's.
+
 use std::io;
 
 use rusqlite::params;

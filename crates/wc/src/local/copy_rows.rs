@@ -1,6 +1,7 @@
 //! The rows of a copy: one a node, in the layer that its origin asks for, with what a copy of a directory has besides.
 //!
 //! Invariant: only `wc.db` is written; the files are `copy`'s.
+
 use sapwood_core::path;
 use sapwood_core::paths::RelPath;
 

@@ -1,5 +1,6 @@
 //! What lies under local operations in a tree that is copied: the copy has it too, deleted in a layer
 //! of its own.
+
 use sapwood_core::path;
 use sapwood_core::paths::RelPath;
 

@@ -1,5 +1,6 @@
 //! Deletions: a node and all below it get rows "base-deleted" in a layer of their own, local layers
 //! there are removed, and nodes that were moved out of the tree keep their `moved_to`.
+
 use rusqlite::params;
 use sapwood_core::notify::Action;
 use sapwood_core::paths::{RelPath, RelPathBuf};

@@ -1,6 +1,7 @@
 //! Deletions that the user did not request directly: a change from elsewhere deletes a directory, or moves it away.
 //! On disk only versioned nodes are removed; unversioned ones stay where they are, and so do their directories, as
 //! after an update that deletes a directory.
+
 use sapwood_core::CancelToken;
 use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::props::names;

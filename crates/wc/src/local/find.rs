@@ -1,4 +1,5 @@
 //! Searches for nodes when a conflict is resolved: by their name, or by where they come from.
+
 use std::fs::File;
 use std::io;
 

@@ -1,5 +1,6 @@
 //! Working files written anew by an operation that made their text itself, as `svn patch` does. Nothing of
 //! the database changes: the file is simply modified.
+
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::Path;

@@ -1,5 +1,6 @@
 //! What is asked and recorded around moves whose source was changed: in which layer they began, where
 //! from, and the tree conflicts that they get.
+
 use std::fs;
 
 use sapwood_core::paths::{RelPath, RelPathBuf};

@@ -3,6 +3,7 @@
 //! The update left the changed nodes as a copy of their former state. That copy is compared with the layers
 //! above it, and the differences are applied at the destination, which is in BASE and has no local changes.
 //! All of it is one transaction; files follow by work items.
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;

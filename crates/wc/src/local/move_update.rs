@@ -4,6 +4,7 @@
 //! the old one at its destination. The two are compared node by node. Differences are merged into the
 //! working files and properties at the destination, or become conflicts there; at the end the layer is
 //! updated. All of it is one transaction; files follow by work items.
+
 use std::collections::BTreeMap;
 
 use sapwood_core::exact::Exact;

@@ -1,4 +1,5 @@
 //! Moves: a copy and a deletion that refer to each other, and one rename on disk.
+
 use std::fs;
 
 use rusqlite::params;

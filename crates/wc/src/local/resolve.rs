@@ -1,5 +1,6 @@
 //! Resolving conflicts: the chosen text or properties are put in place, then the conflict's files and
 //! its record are removed.
+
 use std::fs;
 use std::io::{BufWriter, Write as _};
 use std::path::{Path, PathBuf};

@@ -1,5 +1,6 @@
 //! Resolving tree conflicts, as far as that needs no history: by what is there, or by applying
 //! incoming changes to moved nodes.
+
 use sapwood_core::notify::Action as NotifyAction;
 use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::{CancelToken, NodeKind};

@@ -4,6 +4,7 @@
 //! what must happen on disk: copied files are removed, missing or modified files are written again,
 //! and permission flags are corrected. Below a directory, nodes that are known to be
 //! [unmodified](super::settled) are skipped.
+
 use std::collections::{BTreeMap, HashSet};
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;

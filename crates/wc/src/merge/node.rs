@@ -1,4 +1,5 @@
 //! Merging a change of a file or of properties into a node.
+
 use std::fs;
 use std::path::{Path, PathBuf};
 

@@ -1,4 +1,5 @@
 //! Whether a node is what the database says it is.
+
 use std::fs;
 use std::io::ErrorKind;
 use std::path::Path;

@@ -2,6 +2,7 @@
 //!
 //! The database does not change, so no work item is needed: the file has one text or the other at every
 //! moment.
+
 use std::fs::File;
 use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};

@@ -1,4 +1,5 @@
 //! Tree conflicts of merges, and directories that merges add.
+
 use std::fs;
 
 use sapwood_core::paths::RelPath;

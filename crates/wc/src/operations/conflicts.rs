@@ -1,4 +1,5 @@
 //! Operations on conflicts: what is recorded, and how it is resolved. The functions: `local::resolve` and its neighbours.
+
 use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::{CancelToken, PropList};
 

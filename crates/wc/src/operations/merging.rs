@@ -1,4 +1,5 @@
 //! Operations of merges: what a merge changes in one node. The functions: `merge`.
+
 use sapwood_core::paths::RelPath;
 use sapwood_core::{CancelToken, Md5};
 

@@ -1,5 +1,6 @@
 //! Questions about nodes: their layers, where they come from, where they are in the repository. The functions: `view`,
 //! `node`, `local::find`.
+
 use std::fs::File;
 
 use sapwood_core::paths::{RelPath, RelPathBuf, UrlBuf};

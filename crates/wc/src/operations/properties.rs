@@ -1,4 +1,5 @@
 //! Operations on properties, and on externals, which a property defines. The functions: `props`, `externals`.
+
 use std::collections::HashSet;
 
 use sapwood_core::paths::{RelPath, RelPathBuf};

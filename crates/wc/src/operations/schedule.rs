@@ -1,5 +1,6 @@
 //! Operations that schedule changes for the next commit, or take them back: add, copy, move, delete, revert. The
 //! functions: `local`.
+
 use std::collections::HashSet;
 
 use sapwood_core::paths::{RelPath, RelPathBuf};

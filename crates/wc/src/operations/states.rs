@@ -1,5 +1,6 @@
 //! Questions about what differs: status, summaries, whether a file or a tree is modified. The functions: `status`,
 //! `summary`, `text_check`.
+
 use sapwood_core::CancelToken;
 use sapwood_core::paths::{RelPath, RelPathBuf};
 

@@ -1,5 +1,6 @@
 //! Operations on pristine texts, text bases and the texts of working files. The functions: `pristine`, `text_base`,
 //! `local::install`.
+
 use std::fs::File;
 use std::io;
 use std::io::Read;

@@ -1,5 +1,6 @@
 //! Operations on the working copy as a whole: locks, cleanup, relocation, its shape, what it reports to a server, and
 //! what it records after a commit. The functions: modules of these names.
+
 use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::{CancelToken, Depth};
 use sapwood_delta::report::Report;

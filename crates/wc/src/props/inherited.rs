@@ -1,5 +1,6 @@
 //! Properties that nodes inherit from directories above them, in the working copy and, as far as
 //! they are cached, above its root.
+
 use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::{Depth, ErrorCode, PropList};
 

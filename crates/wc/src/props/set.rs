@@ -1,4 +1,5 @@
 //! Setting and deleting properties.
+
 use std::collections::HashSet;
 use std::io::Read;
 

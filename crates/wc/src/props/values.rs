@@ -1,4 +1,5 @@
 //! The values of one property in a whole tree.
+
 use std::collections::BTreeMap;
 
 use rusqlite::params;

@@ -3,6 +3,7 @@
 //!
 //! Invariant: like every item, each can be run again after a kill; so a node that is gone already
 //! is no error, and a conflict that is recorded already is recorded once more.
+
 use sapwood_core::Revnum;
 use sapwood_core::paths::RelPath;
 

@@ -1,4 +1,5 @@
 //! Running the work queue.
+
 use std::collections::HashSet;
 use std::fs::{self, File};
 use std::io;

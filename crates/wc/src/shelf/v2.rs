@@ -3,6 +3,7 @@
 //!
 //! The base text is in normal form, the working text as the file was, with its mode. For a symbolic link the
 //! working text is its normal form: the reference copies the link's target, which cannot be restored.
+
 use std::fs;
 use std::io;
 use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};

@@ -3,6 +3,7 @@
 //! First one local walk, which keeps every node that the repository reported; then one status for
 //! each path, in the order of the reference: for each directory that the edit went into, first its
 //! subdirectories that the edit went into, then the other names, then the directory itself.
+
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use sapwood_core::Depth;

@@ -1,5 +1,6 @@
 //! Turns rows and file stamps into a [`Status`]: chooses which of several states of a node is
 //! shown.
+
 use sapwood_core::paths::{RelPath, RelPathBuf};
 
 use super::listing::Look;

@@ -1,6 +1,7 @@
 //! Finds out whether a tree is clean by one scan of `NODES` and a list of each directory's names: a merge
 //! checks its target so before anything else. A status of all nodes shows that too, and more, for three times
 //! the work; it runs only where a tree is not clean.
+
 use hashbrown::HashMap;
 use rusqlite::{Row, params};
 use sapwood_core::CancelToken;

@@ -2,6 +2,7 @@
 //!
 //! Invariant: wc.db is not locked meanwhile. The receiver of a report may wait, as a pager does, and comparing texts takes
 //! as long as they are; other programs can change the working copy all that time.
+
 use std::collections::HashMap;
 
 use sapwood_core::paths::RelPath;

@@ -13,6 +13,7 @@
 //!
 //! The transaction holds no lock while the editor waits for the other side. After a kill at any
 //! point the database lists what is still to be done: items that were done already are done again.
+
 use std::collections::HashSet;
 use std::io;
 use std::sync::Arc;

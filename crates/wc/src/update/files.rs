@@ -1,4 +1,5 @@
 //! Open files of an update.
+
 use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -1,4 +1,5 @@
 //! The cache, compared with the result of a walk.
+
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
