@@ -139,7 +139,17 @@ impl<'a> Index<'a> {
 }
 
 /// Changes locks.
-struct Locking<'a, H>(&'a H);
+struct Locking<'a, H> {
+    host: &'a H,
+    /// The permissions that digest files get, once one is written: where all go away, revision 0 need not be readable.
+    mode: OnceCell<u32>,
+}
+
+impl<'a, H> Locking<'a, H> {
+    const fn new(host: &'a H) -> Self {
+        Self { host, mode: OnceCell::new() }
+    }
+}
 
 /// Locks paths.
 ///
@@ -153,7 +163,7 @@ pub fn lock<H: LockHost>(
     targets: &[LockTarget],
     options: &LockOptions<'_>,
 ) -> LockOutcome<Lock, H::Error> {
-    Locking(host).lock_paths(targets, options)
+    Locking::new(host).lock_paths(targets, options)
 }
 
 /// Unlocks paths. `user` makes the request, with `break_lock` also for locks of other users.
@@ -168,7 +178,7 @@ pub fn unlock<H: LockHost>(
     user: Option<&str>,
     break_lock: bool,
 ) -> LockOutcome<(), H::Error> {
-    Locking(host).unlock_paths(targets, user, break_lock)
+    Locking::new(host).unlock_paths(targets, user, break_lock)
 }
 
 impl<H: LockHost> Locking<'_, H> {
@@ -224,8 +234,8 @@ impl<H: LockHost> Locking<'_, H> {
         options: &LockOptions<'_>,
         done: &mut Vec<Option<Result<Lock, H>>>,
     ) -> Result<(), H> {
-        let _lock = self.0.write_lock()?;
-        let (youngest, head) = self.0.head()?;
+        let _lock = self.host.write_lock()?;
+        let (youngest, head) = self.host.head()?;
         let mut index = Index::default();
         for target in targets {
             let refused = self.refuses((youngest, &head), target, options.steal)?;
@@ -234,14 +244,13 @@ impl<H: LockHost> Locking<'_, H> {
             }
             done.push(refused.map(Err));
         }
-        let sync = self.0.is_synced() && targets.len() <= SYNCED_AT_ONCE;
-        let mode = OnceCell::new();
+        let sync = self.host.is_synced() && targets.len() <= SYNCED_AT_ONCE;
         for (folder, locked) in index.0 {
-            self.enter(folder, &locked, &mode, sync)?;
+            self.enter(folder, &locked, sync)?;
         }
         for (target, done) in targets.iter().zip(done) {
             if done.is_none() {
-                *done = Some(self.set_lock(target, options, &mode, sync));
+                *done = Some(self.set_lock(target, options, sync));
             }
         }
         Ok(())
@@ -256,7 +265,7 @@ impl<H: LockHost> Locking<'_, H> {
     ) -> Result<Option<H::Error>, H> {
         let path = &target.path;
         let refused = |code, message| Ok(Some(error(code, message)));
-        let Some((kind, created)) = self.0.node(head, path)? else {
+        let Some((kind, created)) = self.host.node(head, path)? else {
             let code = match target.revision {
                 Some(_) => ErrorCode::FS_OUT_OF_DATE,
                 None => ErrorCode::FS_NOT_FOUND,
@@ -264,7 +273,7 @@ impl<H: LockHost> Locking<'_, H> {
             return refused(code, format!("Path '{path}' doesn't exist in HEAD revision"));
         };
         if kind == NodeKind::Dir {
-            let message = format!("'{path}' is not a file in filesystem '{}'", self.0.uuid());
+            let message = format!("'{path}' is not a file in filesystem '{}'", self.host.uuid());
             return refused(ErrorCode::FS_NOT_FILE, message);
         }
         if let Some(revision) = target.revision {
@@ -276,13 +285,13 @@ impl<H: LockHost> Locking<'_, H> {
                 return refused(ErrorCode::FS_OUT_OF_DATE, message);
             }
         }
-        match self.0.files().lock(path)? {
+        match self.host.files().lock(path)? {
             Some(lock) if !steal => refused(
                 ErrorCode::FS_PATH_ALREADY_LOCKED,
                 format!(
                     "Path '{path}' is already locked by user '{}' in filesystem '{}'",
                     lock.owner,
-                    self.0.uuid()
+                    self.host.uuid()
                 ),
             ),
             // A lock that has expired is written over.
@@ -294,7 +303,6 @@ impl<H: LockHost> Locking<'_, H> {
         &self,
         target: &LockTarget,
         options: &LockOptions<'_>,
-        mode: &OnceCell<u32>,
         sync: bool,
     ) -> Result<Lock, H> {
         let digest = lockfile::digest_of(&target.path);
@@ -315,9 +323,9 @@ impl<H: LockHost> Locking<'_, H> {
             created: Timestamp(now()),
             expires: options.expires.map(Timestamp),
         };
-        let children = self.0.files().digest_file(digest)?.children;
+        let children = self.host.files().digest_file(digest)?.children;
         let file = DigestFile { lock: Some(lock), children };
-        self.write_digest_file(digest, &file, mode, sync)?;
+        self.write_digest_file(digest, &file, sync)?;
         file.lock.map(from_stored).ok_or_else(|| not_done("lock", &target.path))
     }
 
@@ -328,7 +336,7 @@ impl<H: LockHost> Locking<'_, H> {
         break_lock: bool,
     ) -> LockOutcome<(), H::Error> {
         let Some(user) = user else {
-            let fs = self.0.uuid();
+            let fs = self.host.uuid();
             return LockOutcome::failed(error(
                 ErrorCode::FS_NO_USER,
                 format!("No username is currently associated with filesystem '{fs}'"),
@@ -356,12 +364,12 @@ impl<H: LockHost> Locking<'_, H> {
         break_lock: bool,
         done: &mut Vec<Option<Result<(), H>>>,
     ) -> Result<(), H> {
-        let _lock = self.0.write_lock()?;
+        let _lock = self.host.write_lock()?;
         let mut index = Index::default();
         let mut removed: Vec<(&str, DigestFile)> = Vec::new();
         for target in targets {
             let path = &*target.path;
-            let mut file = match self.0.files().digest_file(lockfile::digest_of(path)) {
+            let mut file = match self.host.files().digest_file(lockfile::digest_of(path)) {
                 Ok(file) => file,
                 Err(error) => {
                     done.push(Some(Err(error.into())));
@@ -378,12 +386,10 @@ impl<H: LockHost> Locking<'_, H> {
             }
             done.push(refused.map(Err));
         }
-        let sync = self.0.is_synced() && targets.len() <= SYNCED_AT_ONCE;
-        // Asked for when a digest file is written: where all go away, revision 0 need not be readable.
-        let mode = OnceCell::new();
+        let sync = self.host.is_synced() && targets.len() <= SYNCED_AT_ONCE;
         let mut gone: HashSet<&str> = HashSet::with_capacity(removed.len());
         for (path, file) in removed {
-            self.write_or_remove(lockfile::digest_of(path), &file, &mode, sync)?;
+            self.write_or_remove(lockfile::digest_of(path), &file, sync)?;
             gone.insert(path);
         }
         for (target, done) in targets.iter().zip(done) {
@@ -392,7 +398,7 @@ impl<H: LockHost> Locking<'_, H> {
             }
         }
         for (folder, unlocked) in index.0 {
-            self.take_out(folder, &unlocked, &mode, sync)?;
+            self.take_out(folder, &unlocked, sync)?;
         }
         Ok(())
     }
@@ -404,7 +410,7 @@ impl<H: LockHost> Locking<'_, H> {
         target: &UnlockTarget,
         user: Option<&str>,
     ) -> Option<H::Error> {
-        let fs = self.0.uuid();
+        let fs = self.host.uuid();
         let Some(lock) = lock else { return Some(self.no_such_lock(&target.path)) };
         if is_expired(lock, now()) {
             let message =
@@ -426,77 +432,47 @@ impl<H: LockHost> Locking<'_, H> {
     }
 
     fn no_such_lock(&self, path: &FsPath) -> H::Error {
-        let message = format!("No lock on path '{path}' in filesystem '{}'", self.0.uuid());
+        let message = format!("No lock on path '{path}' in filesystem '{}'", self.host.uuid());
         error(ErrorCode::FS_NO_SUCH_LOCK, message)
     }
 
     /// Enters locked paths in the digest file of a directory above them.
-    fn enter(
-        &self,
-        folder: &str,
-        locked: &[Md5],
-        mode: &OnceCell<u32>,
-        sync: bool,
-    ) -> Result<(), H> {
+    fn enter(&self, folder: &str, locked: &[Md5], sync: bool) -> Result<(), H> {
         let digest = lockfile::digest_of(folder);
-        let mut file = self.0.files().digest_file(digest)?;
+        let mut file = self.host.files().digest_file(digest)?;
         let listed: HashSet<Md5> = file.children.iter().copied().collect();
         let before = file.children.len();
         file.children.extend(locked.iter().filter(|child| !listed.contains(child)));
         if file.children.len() == before {
             return Ok(());
         }
-        self.write_digest_file(digest, &file, mode, sync)
+        self.write_digest_file(digest, &file, sync)
     }
 
     /// Takes paths that are not locked any more out of the digest file of a directory above them.
-    fn take_out(
-        &self,
-        folder: &str,
-        unlocked: &[Md5],
-        mode: &OnceCell<u32>,
-        sync: bool,
-    ) -> Result<(), H> {
+    fn take_out(&self, folder: &str, unlocked: &[Md5], sync: bool) -> Result<(), H> {
         let digest = lockfile::digest_of(folder);
-        let mut file = self.0.files().digest_file(digest)?;
+        let mut file = self.host.files().digest_file(digest)?;
         let unlocked: HashSet<&Md5> = unlocked.iter().collect();
         file.children.retain(|child| !unlocked.contains(child));
-        self.write_or_remove(digest, &file, mode, sync)
+        self.write_or_remove(digest, &file, sync)
     }
 
     /// Writes a digest file, or removes it if it is empty.
-    fn write_or_remove(
-        &self,
-        digest: Md5,
-        file: &DigestFile,
-        mode: &OnceCell<u32>,
-        sync: bool,
-    ) -> Result<(), H> {
+    fn write_or_remove(&self, digest: Md5, file: &DigestFile, sync: bool) -> Result<(), H> {
         if file.lock.is_some() || !file.children.is_empty() {
-            return self.write_digest_file(digest, file, mode, sync);
+            return self.write_digest_file(digest, file, sync);
         }
-        let path = self.0.files().db.join(Layout::lock_file(&digest));
-        match self.0.storage().remove_file(&path) {
+        let path = self.host.files().db.join(Layout::lock_file(&digest));
+        match self.host.storage().remove_file(&path) {
             Err(e) if e.kind() != ErrorKind::NotFound => Err(io(&e, "Can't remove file", &path)),
             _ => Ok(()),
         }
     }
 
-    fn write_digest_file(
-        &self,
-        digest: Md5,
-        file: &DigestFile,
-        mode: &OnceCell<u32>,
-        sync: bool,
-    ) -> Result<(), H> {
-        let path = self.0.files().db.join(Layout::lock_file(&digest));
-        let mode = match mode.get() {
-            Some(mode) => *mode,
-            None => {
-                let found = self.0.permissions()?;
-                *mode.get_or_init(|| found)
-            }
-        };
+    fn write_digest_file(&self, digest: Md5, file: &DigestFile, sync: bool) -> Result<(), H> {
+        let path = self.host.files().db.join(Layout::lock_file(&digest));
+        let mode = self.mode()?;
         let mut contents = Vec::new();
         file.write(&mut contents);
         let mut done = self.put_in_place(&path, &contents, mode, sync);
@@ -505,6 +481,14 @@ impl<H: LockHost> Locking<'_, H> {
             done = self.put_in_place(&path, &contents, mode, sync);
         }
         done.map_err(|e| io(&e, "Can't write to file", &path))
+    }
+
+    fn mode(&self) -> Result<u32, H> {
+        if let Some(mode) = self.mode.get() {
+            return Ok(*mode);
+        }
+        let found = self.host.permissions()?;
+        Ok(*self.mode.get_or_init(|| found))
     }
 
     /// Replaces or makes a file. What moves into place is durable before; the name is not: file
@@ -516,7 +500,7 @@ impl<H: LockHost> Locking<'_, H> {
         mode: u32,
         sync: bool,
     ) -> std::io::Result<()> {
-        let (beside, mut file) = create_beside(self.0.storage(), path)?;
+        let (beside, mut file) = create_beside(self.host.storage(), path)?;
         let mut write = || {
             file.append(contents)?;
             if sync {
@@ -524,11 +508,11 @@ impl<H: LockHost> Locking<'_, H> {
             }
             // The process that makes it has to read it.
             file.set_mode(mode | 0o400)?;
-            self.0.storage().rename(&beside, path, false)
+            self.host.storage().rename(&beside, path, false)
         };
         write().inspect_err(|_| {
             // The error that is reported is the first one.
-            let _ = self.0.storage().remove_file(&beside);
+            let _ = self.host.storage().remove_file(&beside);
         })
     }
 
@@ -536,11 +520,10 @@ impl<H: LockHost> Locking<'_, H> {
     fn make_folder_of(&self, path: &Path) -> Result<(), H> {
         let Some(folder) = path.parent() else { return Ok(()) };
         for folder in folder.parent().into_iter().chain([folder]) {
-            let made = self
-                .0
-                .storage()
-                .create_dir(folder, false)
-                .and_then(|()| self.0.storage().copy_permissions(self.0.files().db, folder));
+            let made =
+                self.host.storage().create_dir(folder, false).and_then(|()| {
+                    self.host.storage().copy_permissions(self.host.files().db, folder)
+                });
             match made {
                 Err(e) if e.kind() != ErrorKind::AlreadyExists => {
                     return Err(io(&e, "Can't create directory", folder));
