@@ -9,7 +9,7 @@ use sapwood_core::exact::{Cut as _, Exact as _, clamped};
 use sapwood_objects::{Key, Store};
 
 use crate::error::Result;
-use crate::rep_index::{RepIndex, RepTable, TABLES};
+use crate::rep_index::{RepIndex, RepTable};
 use crate::reps::Rep;
 use crate::table::Form;
 
@@ -32,7 +32,7 @@ impl TableRows {
     fn new(store: &Arc<dyn Store>, table: &RepTable) -> Result<Self> {
         Ok(Self {
             store: Arc::clone(store),
-            key: Key::of_token(TABLES, table.data.token)?,
+            key: table.key()?,
             form: table.form,
             block: 0,
             rows: Vec::new().into_iter(),

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use sapwood_core::exact::Exact as _;
 use sapwood_core::{Sha1, len64};
+use sapwood_objects::Key;
 
 use crate::lines::Object;
 use crate::reps::Rep;
@@ -26,6 +27,16 @@ pub struct RepTable {
     pub data: Object,
     /// The entry that says so.
     pub slot: u64,
+}
+
+impl RepTable {
+    /// Where it is in a store.
+    ///
+    /// # Errors
+    /// As [`Key::of_token`].
+    pub fn key(&self) -> sapwood_objects::Result<Key> {
+        Key::of_token(TABLES, self.data.token)
+    }
 }
 
 /// All representations that entries have brought.

@@ -14,7 +14,7 @@ use crate::digest::{Digest, Hasher};
 use crate::entry::Object;
 use crate::error::{Error, Result};
 use crate::log::RepositoryLog;
-use crate::rep_index::{RepTable, TABLES};
+use crate::rep_index::RepTable;
 use crate::state::{LOG, RevisionData, SEGMENTS};
 use crate::table::TableBuilder;
 
@@ -80,7 +80,7 @@ fn check_table(store: &Arc<dyn Store>, table: &RepTable, revisions: u64) -> Resu
     let (form, end) = made.finish();
     hasher.update(&end);
     let is_whole = all_there && form == table.form && hasher.finish() == table.data.digest;
-    let key = Key::of_token(TABLES, table.data.token)?;
+    let key = table.key()?;
     // The end is not read for the rows.
     let place = table.form.end();
     let stored = store.get(&key, place.clone())?.filter(|stored| {

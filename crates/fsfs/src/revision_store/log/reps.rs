@@ -12,7 +12,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use sapwood_core::{Exact as _, Revnum, Sha1, SvnError, len64};
 use sapwood_fs_common::rep_cache::Row;
-use sapwood_objects::{Key, Token, trouble};
+use sapwood_objects::{Token, trouble};
 use sapwood_repo_log::entry::{Item, Rep};
 use sapwood_repo_log::table::{Found, Table};
 use sapwood_repo_log::{AllReps, RepTable};
@@ -79,7 +79,7 @@ impl LogRevisions {
 
     /// Bytes of a table; others when they are damaged, as the sums in them say.
     fn read_of(&self, place: &RepTable, range: Range<u64>) -> Result<Vec<u8>> {
-        let key = Key::of_token("reps", place.data.token)?;
+        let key = place.key()?;
         let len = range.end.minus(range.start);
         let read = self
             .cache
@@ -94,7 +94,7 @@ impl LogRevisions {
     fn note_damage(&self, place: &RepTable, all: &[RepTable]) -> Result<()> {
         let error = sapwood_repo_log::Error::WrongData {
             store: self.address().into(),
-            key: Key::of_token("reps", place.data.token)?.as_str().into(),
+            key: place.key()?.as_str().into(),
             slot: place.slot,
         };
         let text = "Texts that were there are stored again";
