@@ -234,13 +234,13 @@ fn notify_copied(disk: &Disk, to: &RelPath, kind: NodeKind, gathered: &Gathered<
 fn copy_on_disk(
     db: &Db,
     disk: &Disk,
-    wc: &WorkingCopy,
+    source_wc: &WorkingCopy,
     source: &View,
     (from, to): (&RelPath, &RelPath),
     as_it_is: bool,
     work: &mut Vec<WorkItem>,
 ) -> Result<()> {
-    let path = wc.abspath(from);
+    let path = source_wc.abspath(from);
     let found = match fs::symlink_metadata(&path) {
         Ok(found) => found,
         Err(e) if crate::status::is_missing(&e) => return Ok(()),
@@ -248,12 +248,12 @@ fn copy_on_disk(
     };
     if !as_it_is
         && let Some(sha1) = source.top().checksum
-        && !wc.file_modified(source)?
+        && !source_wc.file_modified(source)?
     {
         // The copy's text base is not to be had from the store, if that does not keep all of them.
         let text = match stores_pristines(db) {
             true => None,
-            false => Some(set_aside(disk, &mut wc.open_text_base(from, &sha1)?)?),
+            false => Some(set_aside(disk, &mut source_wc.open_text_base(from, &sha1)?)?),
         };
         work.push(WorkItem::FileInstall {
             relpath: to.to_owned(),

@@ -24,13 +24,13 @@ pub(crate) struct Depths {
 pub(super) fn insert_copy(
     db: &Db,
     disk: &Disk,
-    wc: &WorkingCopy,
+    source_wc: &WorkingCopy,
     source: &View,
     to: &RelPath,
     move_depth: i64,
 ) -> Result<()> {
-    let (from, is) = origin_for_copy(wc.db(), wc.disk(), source)?;
-    let from = own_place(db, disk, wc, from)?;
+    let (from, is) = origin_for_copy(source_wc.db(), source_wc.disk(), source)?;
+    let from = own_place(db, disk, source_wc, from)?;
     let mut depths = depths_for_copy(db, &from, to)?;
     let op_root = source.is_op_root();
     let presence = match is {
@@ -63,7 +63,7 @@ pub(super) fn insert_copy(
         inherited_props: None,
         ..top.clone()
     };
-    if !is_same(disk, wc) {
+    if !is_same(disk, source_wc) {
         make_foreign(&mut row, source, &from)?;
     }
     db.put_node(&row)?;
@@ -72,7 +72,7 @@ pub(super) fn insert_copy(
         put_not_present(db, to, depth, top.kind, &from)?;
     }
     if top.kind == Kind::Dir && presence == Presence::Normal {
-        insert_incomplete_children(db, wc.db(), source, to, &from, depths.op_depth)?;
+        insert_incomplete_children(db, source_wc.db(), source, to, &from, depths.op_depth)?;
     }
     Ok(())
 }
