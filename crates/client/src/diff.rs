@@ -11,6 +11,7 @@
 
 mod against;
 mod base_changes;
+mod file_part;
 mod git;
 mod left;
 pub(crate) mod local;
@@ -20,6 +21,7 @@ mod remote;
 mod repos;
 pub mod sides;
 mod sink;
+mod spool;
 mod steps;
 pub mod summary;
 pub mod writer;

@@ -3,7 +3,7 @@
 use sapwood_core::paths::{RelPath, RelPathBuf};
 
 use crate::conflict::Conflict;
-use crate::db::{ActualRow, Kind, NodeRow, Presence};
+use crate::db::{Kind, NodeRow, Presence};
 use crate::error::Result;
 use crate::root::{Disk, WorkingCopy};
 use crate::view::stat_file;
@@ -31,8 +31,7 @@ pub(crate) fn has_local_changes(wc: &WorkingCopy, relpath: &RelPath) -> Result<b
         }
         Ok(())
     })?;
-    let changed = |actual: ActualRow| actual.properties.is_some();
-    if found || wc.db().actual_subtree(relpath)?.into_iter().any(changed) {
+    if found || wc.db().has_changed_props(relpath)? {
         return Ok(true);
     }
     for row in files {

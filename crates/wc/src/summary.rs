@@ -66,7 +66,7 @@ pub(crate) fn summary(
          'excluded') OR depth NOT IN ('infinity', 'unknown'))")?;
     let switched = wc.has_switched(relpath, trail)?;
     let modified = any("op_depth > 0")?
-        || db.actual_subtree(relpath)?.iter().any(|row| row.properties.is_some())
+        || db.has_changed_props(relpath)?
         || has_modified_texts(wc, relpath, cancel)?;
     Ok(Summary { revisions, modified, switched, sparse })
 }

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
 
+use sapwood_core::checksum::Md5Reader;
 use sapwood_core::{SvnError, SvnResult};
 
 use super::rows::Floor;
@@ -20,6 +21,7 @@ pub(super) struct Floors {
     /// The part of the tree that four directories are.
     four: f64,
     read_large: f64,
+    sum_large: f64,
     copy_large: f64,
 }
 
@@ -57,9 +59,10 @@ impl Floors {
         let four = 4.0 / f64::from(u32::try_from(dirs.max(4)).map_err(io::Error::other)?);
         let large = common.join("bin.bin");
         let read_large = seconds(|| io::copy(&mut File::open(&large)?, &mut io::sink()).map(drop))?;
+        let sum_large = seconds(|| Md5Reader::new(File::open(&large)?).finish_whole().map(drop))?;
         let copy_large = seconds(|| fs::copy(&large, &to).map(drop))?;
         fs::remove_file(&to)?;
-        Ok(Self { start, stat, write, rows, four, read_large, copy_large })
+        Ok(Self { start, stat, write, rows, four, read_large, sum_large, copy_large })
     }
 
     /// The seconds of a floor.
@@ -72,6 +75,7 @@ impl Floors {
             Floor::Rows => self.rows,
             Floor::RowsOfFour => self.rows * self.four,
             Floor::ReadLarge => self.read_large,
+            Floor::SumLarge => self.sum_large,
             Floor::CopyLarge => self.copy_large,
         }
     }

@@ -12,6 +12,7 @@ use super::local::pristine_text;
 use super::regular::{is_regular, wrong_handle};
 use super::remote::apply;
 use super::sides::Text;
+use super::spool::Spool;
 
 /// The repository's change of a node of BASE.
 #[derive(Clone, Debug, Default)]
@@ -32,6 +33,8 @@ pub(super) struct Recorder<'a> {
     pub(super) opened_dirs: BTreeSet<RelPathBuf>,
     open: HashMap<u64, RelPathBuf>,
     next: u64,
+    /// Where texts wait until the edit is complete.
+    texts: Spool,
 }
 
 impl<'a> Recorder<'a> {
@@ -43,6 +46,7 @@ impl<'a> Recorder<'a> {
             opened_dirs: BTreeSet::new(),
             open: HashMap::new(),
             next: 0,
+            texts: Spool::default(),
         }
     }
 
@@ -91,7 +95,7 @@ impl<'a> Recorder<'a> {
             false => self.wc.db().base(&relpath)?,
         };
         let base = base.map_or(Ok(Text::Empty), |row| pristine_text(self.wc, &row))?;
-        let text = apply(&base, delta)?;
+        let text = self.texts.add(apply(&base, delta)?)?;
         self.change(file)?.text = Some(text);
         Ok(())
     }

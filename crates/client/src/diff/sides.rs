@@ -12,6 +12,8 @@ use sapwood_diff::LargeText;
 use sapwood_wc::text_base::TextBaseFile;
 use tempfile::TempPath;
 
+use super::file_part::FilePart;
+
 /// The longest text that is kept in memory when it does not come from a file.
 pub(crate) const KEPT_IN_MEMORY: usize = 256 << 10;
 
@@ -28,6 +30,8 @@ pub enum Text {
     Temporary(Rc<TempPath>),
     /// A text base of a working copy.
     Base(Rc<TextBaseFile>),
+    /// A part of a temporary file that many texts share.
+    Part(FilePart),
 }
 
 /// A file that holds a text: its own, or one that goes when this value does.
@@ -65,10 +69,10 @@ impl Text {
         kept.finish()
     }
 
-    /// The file with the text; `None` for an empty text, and for one in memory.
+    /// The file with the text alone; `None` for an empty text, and for one in memory or in a file of many.
     pub(crate) fn path(&self) -> Option<&Path> {
         match self {
-            Self::Empty | Self::Memory(_) => None,
+            Self::Empty | Self::Memory(_) | Self::Part(_) => None,
             Self::File(path) => Some(path),
             Self::Temporary(path) => Some(path),
             Self::Base(file) => Some(file.path()),
@@ -95,6 +99,11 @@ impl Text {
     pub fn read(&self) -> SvnResult<Cow<'_, [u8]>> {
         if let Self::Memory(text) = self {
             return Ok(Cow::Borrowed(text));
+        }
+        if let Self::Part(part) = self {
+            let mut text = Vec::new();
+            part.reader().read_to_end(&mut text).map_err(|e| failed(&e))?;
+            return Ok(Cow::Owned(text));
         }
         let Some(path) = self.path() else { return Ok(Cow::Borrowed(&[])) };
         let read = std::fs::read(path).map(Cow::Owned);
@@ -158,8 +167,10 @@ fn fill(from: &mut dyn Read, piece: &mut [u8]) -> SvnResult<usize> {
 
 impl LargeText for Text {
     fn len(&self) -> u64 {
-        if let Self::Memory(text) = self {
-            return len64(text.len());
+        match self {
+            Self::Memory(text) => return len64(text.len()),
+            Self::Part(part) => return part.len,
+            _ => {}
         }
         let found = self.path().and_then(|path| std::fs::metadata(path).ok());
         found.map_or(0, |found| found.len())
@@ -168,6 +179,7 @@ impl LargeText for Text {
     fn open(&self) -> io::Result<Box<dyn Read + '_>> {
         Ok(match (self, self.path()) {
             (Self::Memory(text), _) => Box::new(&text[..]),
+            (Self::Part(part), _) => Box::new(part.reader()),
             (_, None) => Box::new(io::empty()),
             (_, Some(path)) => Box::new(File::open(path)?),
         })

@@ -6,7 +6,7 @@ use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::{PropList, Sha1};
 
 use super::value::{Paths, Sha1Column};
-use super::{Db, Touches, below, parent_of, read_props};
+use super::{Db, Touches, at_and_below, below, parent_of, read_props};
 use crate::error::Result;
 
 /// A row of ACTUAL_NODE.
@@ -109,6 +109,20 @@ impl Db {
         );
         rows.extend(self.all(sql, params![self.wc_id, above, end], ActualRow::read)?);
         Ok(rows)
+    }
+
+    /// Whether a path, or anything below it, has local properties that differ from the pristine ones.
+    ///
+    /// # Errors
+    /// SQLite's.
+    pub(crate) fn has_changed_props(&self, relpath: &RelPath) -> Result<bool> {
+        let (rows, (above, end)) = (at_and_below(relpath), below(relpath));
+        let found: Option<i64> = self.first(
+            &format!("SELECT 1 FROM actual_node WHERE {rows} AND properties IS NOT NULL LIMIT 1"),
+            params![self.wc_id, relpath.as_str(), above, end],
+            |row| row.get(0),
+        )?;
+        Ok(found.is_some())
     }
 
     /// Writes a row, in place of one that is there; removes it when it says nothing.

@@ -506,6 +506,22 @@ impl Db {
         Ok(rows.collect::<rusqlite::Result<Vec<T>>>()?)
     }
 
+    /// Calls a function with each row of a query: none is kept.
+    pub(crate) fn each(
+        &self,
+        sql: &str,
+        params: impl Params,
+        mut row: impl FnMut(&Row<'_>) -> rusqlite::Result<()>,
+    ) -> Result<()> {
+        self.begin_questions()?;
+        let mut statement = self.connection.prepare_cached(sql)?;
+        let mut rows = statement.query(params)?;
+        while let Some(found) = rows.next()? {
+            row(found)?;
+        }
+        Ok(())
+    }
+
     /// Runs a statement that can change any rows; returns how many it changed.
     pub(crate) fn execute(&self, sql: &str, params: impl Params) -> Result<usize> {
         self.execute_on(Touches::Rows, sql, params)

@@ -12,7 +12,7 @@ const PARTS: [(&str, &[&str]); 9] = [
     ("from", &["SELECT {COLUMNS} FROM nodes WHERE"]),
     ("kinds", &["", "AND kind != 'dir'"]),
     ("below", &["OR (local_relpath > ?3 AND local_relpath < ?4)", "AND ?3 < ?4"]),
-    ("rows", &[ALL_ROWS, ROWS_BELOW]),
+    ("rows", &[ALL_ROWS, ROWS_BELOW, "wc_id = ?1 AND local_relpath = ?2 AND ?3 < ?4"]),
     ("keep", &["", "{KEEP_CHANGELIST}"]),
     (
         "filter",
@@ -29,7 +29,7 @@ const PARTS: [(&str, &[&str]); 9] = [
 ];
 
 /// Statements that need all rows: how they end, and why.
-const WHOLE: [(&str, &str); 21] = [
+const WHOLE: [(&str, &str); 23] = [
     ("FROM nodes WHERE +wc_id = 1", "status of everything, in the order of the rows"),
     ("FROM actual_node WHERE wc_id = 1 ", "the same"),
     ("FROM nodes WHERE wc_id = ?1 ORDER BY local_relpath, op_depth DESC", "all nodes"),
@@ -64,6 +64,11 @@ const WHOLE: [(&str, &str); 21] = [
         "FROM actual_node WHERE +wc_id = ?1 AND ?2 = '' AND ?3 < ?4 AND properties IS NOT NULL",
         "the same",
     ),
+    (
+        "FROM actual_node WHERE +wc_id = ?1 AND ?2 = '' AND ?3 < ?4 AND properties IS NOT NULL LIMIT 1",
+        "whether there is any",
+    ),
+    ("FROM actual_node a WHERE +wc_id = ?1 AND ?2 = '' AND ?3 < ?4", "what a revert takes back"),
     (
         "SELECT MIN(revision), MAX(revision) FROM nodes WHERE +wc_id = ?1 AND ?2 = '' AND ?3 < ?4 \
          AND presence IN ('normal', 'incomplete') AND file_external IS NULL AND op_depth = 0",

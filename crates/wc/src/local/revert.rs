@@ -20,7 +20,7 @@ use super::settled::{add_with_parents, unsettled};
 use super::{Notifier, SubtreeSql, subtree};
 use crate::base::MovedSource;
 use crate::conflict::{Conflict, Operation, Reason};
-use crate::db::{Db, Kind, Paths, Presence, depth_of, parent_of};
+use crate::db::{Db, Kind, Paths, Presence, at_and_below, depth_of, parent_of};
 use crate::error::{Error, Result};
 use crate::files;
 use crate::gather::Gathered;
@@ -70,39 +70,50 @@ impl RemovedRows {
     /// Keeps the layers from `op_depth` of a path, and of what is below if `deep`.
     fn layers(&mut self, db: &Db, relpath: &RelPath, op_depth: i64, deep: bool) -> Result<()> {
         let (lo, hi) = subtree(relpath);
+        // The index has the layers: no other row is read.
         let below =
             if deep { "OR (local_relpath > ?3 AND local_relpath < ?4)" } else { "AND ?3 < ?4" };
-        let rows = db.all(
+        db.each(
             &format!(
                 "SELECT local_relpath, op_depth, repos_id IS NOT NULL, kind FROM nodes WHERE wc_id = \
-                 ?1 AND (local_relpath = ?2 {below}) AND op_depth >= ?5 ORDER BY local_relpath, \
-                 op_depth"
+                 ?1 AND (local_relpath = ?2 {below}) AND op_depth >= ?5"
             ),
             params![db.wc_id(), relpath.as_str(), lo, hi, op_depth],
-            |row| Ok((row.relpath(0)?, row.get(1)?, row.get::<_, i64>(2)? != 0, row.get(3)?)),
-        )?;
-        for (relpath, op_depth, copied, kind) in rows {
-            self.0.entry(relpath).or_default().layer = Some((op_depth, copied, kind));
-        }
-        Ok(())
+            |row| {
+                let (relpath, op_depth) = (row.relpath(0)?, row.get(1)?);
+                let layer = (op_depth, row.get::<_, i64>(2)? != 0, row.get(3)?);
+                let highest = &mut self.0.entry(relpath).or_default().layer;
+                if highest.is_none_or(|(other, ..)| other < op_depth) {
+                    *highest = Some(layer);
+                }
+                Ok(())
+            },
+        )
     }
 
-    /// Keeps local properties and conflicts; the layers are removed already.
+    /// Keeps which local properties and conflicts there are; the layers are removed already.
     fn actual(&mut self, db: &Db, relpath: &RelPath, deep: bool) -> Result<()> {
-        let rows = if deep {
-            db.actual_subtree(relpath)?
-        } else {
-            db.actual(relpath)?.into_iter().collect()
+        let (lo, hi) = subtree(relpath);
+        let rows = match deep {
+            true => at_and_below(relpath),
+            false => "wc_id = ?1 AND local_relpath = ?2 AND ?3 < ?4",
         };
-        for actual in rows {
-            let notify = actual.properties.is_some() || db.top(&actual.relpath)?.is_none();
-            if notify || actual.conflict_data.is_some() {
-                let row = self.0.entry(actual.relpath).or_default();
-                row.notify = notify;
-                row.conflict = actual.conflict_data;
-            }
-        }
-        Ok(())
+        db.each(
+            &format!(
+                "SELECT local_relpath, properties IS NOT NULL OR NOT EXISTS (SELECT 1 FROM nodes n \
+                 WHERE n.wc_id = ?1 AND n.local_relpath = a.local_relpath), conflict_data FROM \
+                 actual_node a WHERE {rows}"
+            ),
+            params![db.wc_id(), relpath.as_str(), lo, hi],
+            |row| {
+                let (notify, conflict) = (row.get(1)?, row.get::<_, Option<Vec<u8>>>(2)?);
+                if notify || conflict.is_some() {
+                    let kept = self.0.entry(row.relpath(0)?).or_default();
+                    (kept.notify, kept.conflict) = (notify, conflict);
+                }
+                Ok(())
+            },
+        )
     }
 
     /// Copied nodes below a path, that went.
@@ -228,8 +239,8 @@ fn revert_tree(
         // What was seen before is compared with what is committed.
         gathered.commit_now()?;
         let mut paths = unsettled(wc, relpath)?;
-        for path in gone.0.keys() {
-            add_with_parents(&mut paths, path);
+        for parent in gone.0.keys().filter_map(|path| parent_of(path)) {
+            add_with_parents(&mut paths, parent);
         }
         todo = Some(paths);
     }
@@ -435,7 +446,7 @@ struct Restore<'r> {
     options: &'r RevertOptions,
     gathered: &'r Gathered<'r>,
     gone: RemovedRows,
-    /// The only paths below the target that need a look; `None` for all.
+    /// The only paths below the target that need a look, beside those of `gone`; `None` for all.
     todo: Option<HashSet<RelPathBuf>>,
 }
 
@@ -498,16 +509,20 @@ impl Restore<'_> {
                 _ => self.wc.children(relpath)?,
             };
             for child in children {
-                if self.todo.as_ref().is_some_and(|todo| !todo.contains(child.relpath())) {
-                    continue;
+                if self.needs_look(child.relpath()) {
+                    self.node(child.relpath(), Some(&child), true, false)?;
                 }
-                self.node(child.relpath(), Some(&child), true, false)?;
             }
         }
         if target || is_dir {
             self.gone.notify(self.wc, relpath, &|value| self.gathered.notify(value));
         }
         Ok(())
+    }
+
+    fn needs_look(&self, relpath: &RelPath) -> bool {
+        let todo = self.todo.as_ref();
+        todo.is_none_or(|todo| todo.contains(relpath) || self.gone.0.contains_key(relpath))
     }
 
     fn report(&self, action: Action, relpath: &RelPath) {
