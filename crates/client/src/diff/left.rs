@@ -87,9 +87,7 @@ impl Gather {
     fn coming(&mut self, file: Handle) -> SvnResult<&mut Coming> {
         self.coming.get_mut(&file.0).ok_or_else(wrong_handle)
     }
-}
 
-impl Gather {
     fn open_file(&mut self, path: &RelPath) -> Handle {
         self.next = self.next.wrapping_add(1);
         let left = LeftFile { text: Text::Empty, props: PropList::new() };
