@@ -64,7 +64,7 @@ pub fn back_up(
     report: &mut dyn FnMut(Step),
 ) -> Result<Record> {
     let copy = folder.join(name);
-    let from = std::path::absolute(source.path()).map_err(|e| Error::Io {
+    let from = sapwood_core::paths::absolute(source.path()).map_err(|e| Error::Io {
         what: "find",
         path: source.path().to_owned(),
         source: e,

@@ -115,7 +115,7 @@ fn repositories(source: &Path) -> SvnResult<Vec<PathBuf>> {
 
 /// Backs up a repository: the line that says what was done.
 fn one(path: &Path, folder: &Path, verify: Verify, cancel: &CancelToken) -> SvnResult<String> {
-    let absolute = std::path::absolute(path)
+    let absolute = sapwood_core::paths::absolute(path)
         .map_err(|e| SvnError::io(&e, format_args!("Can't find '{}'", path.display())))?;
     let name = absolute.file_name().and_then(|name| name.to_str());
     let name = name.ok_or_else(|| usage_error(format!("'{}' has no name", path.display())))?;

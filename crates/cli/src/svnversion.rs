@@ -1,9 +1,10 @@
 //! `svnversion`: a working copy in one line, for version stamps.
 
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 
+use sapwood_core::paths::absolute_from;
 use sapwood_core::{CancelToken, SvnError, SvnResult};
 use sapwood_wc::{Options, WorkingCopy};
 
@@ -112,7 +113,8 @@ fn line(args: Vec<OsString>) -> SvnResult<ExitCode> {
 fn describe(path: &str, trail: Option<&str>, committed: bool) -> SvnResult<Option<String>> {
     let here =
         std::env::current_dir().map_err(|e| SvnError::io(&e, "Can't get working directory"))?;
-    let abspath = absolute(here, &Of::all("svnversion", Part::Folder).whole(path)?);
+    let abspath =
+        absolute_from(&here, Path::new(&Of::all("svnversion", Part::Folder).whole(path)?));
     let summary = WorkingCopy::find(&abspath, Options::default())
         .and_then(|(wc, relpath)| wc.summary(&relpath, trail, committed, &CancelToken::new()))
         .map_err(SvnError::from);
@@ -135,19 +137,6 @@ fn describe(path: &str, trail: Option<&str>, committed: bool) -> SvnResult<Optio
         }
     }
     Ok(Some(text))
-}
-
-/// The absolute form of a path: `.` goes, `..` takes a name away.
-fn absolute(here: PathBuf, path: &str) -> PathBuf {
-    let mut found = if path.starts_with('/') { PathBuf::from("/") } else { here };
-    for name in path.split('/') {
-        match name {
-            "" | "." => {}
-            ".." => drop(found.pop()),
-            name => found.push(name),
-        }
-    }
-    found
 }
 
 fn unversioned(path: &Path) -> Option<String> {

@@ -12,6 +12,8 @@ svnadmin setuuid repo 11111111-1111-4111-8111-111111111111
 svnadmin setuuid elsewhere 22222222-2222-4222-8222-222222222222
 printf '#!/bin/sh\nsvnlook proplist --revprop -t $2 $1 | sort >&2\nexit 1\n' > plain/hooks/pre-commit
 chmod +x plain/hooks/pre-commit
+svnadmin create repo/../beside
+svnadmin create repo/../plain
 svn co -q URL/repo wc
 mkdir -p wc/d/e wc/d/g; echo f > wc/d/f; echo e > wc/d/e/f; echo g > wc/d/g/f
 svn add -q wc/d
@@ -51,6 +53,11 @@ svn ps -q svn:keywords 'Rev Author' wc/d/k
 svn ci -q -m k wc/d/k
 echo more >> wc/d/k
 svn cat wc/d/k
+echo new > wc/d/new; svn add -q wc/d/new
+svn cat -r COMMITTED wc/d/k
+svn cat -r COMMITTED wc/d/new
+svn cat wc/d/new@COMMITTED
+svn revert -q wc/d/new; rm wc/d/new
 svn co -q URL/repo other
 printf 'f\nmore\n' > other/d/f
 svn ci -q -m f other

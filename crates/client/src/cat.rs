@@ -36,8 +36,7 @@ pub fn cat(
         (Revision::Unspecified, false) => (Revision::Working, revision.or(Revision::Base)),
         (peg, _) => (peg, revision.or(peg)),
     };
-    let local = |revision| matches!(revision, Revision::Base | Revision::Working);
-    if !is_url(target) && local(peg) && local(revision) {
+    if !is_url(target) && peg.is_in_working_copy() && revision.is_in_working_copy() {
         let mut text = local_text(ctx, target, revision, expand_keywords)?;
         std::io::copy(&mut text, out).map_err(SvnError::from_stream)?;
         return Ok(());

@@ -105,18 +105,7 @@ impl Context {
     /// The absolute form of a local path: `.` and doubled slashes go, `..` takes a name away.
     #[must_use]
     pub fn absolute(&self, path: &str) -> PathBuf {
-        let mut found = self.here.clone();
-        if path.starts_with('/') {
-            found = PathBuf::from("/");
-        }
-        for name in path.split('/') {
-            match name {
-                "" | "." => {}
-                ".." => drop(found.pop()),
-                name => found.push(name),
-            }
-        }
-        found
+        sapwood_core::paths::absolute_from(&self.here, Path::new(path))
     }
 
     /// The working copy that a local path (absolute, without `.` and `..`) is in, and the path below

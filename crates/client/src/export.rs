@@ -57,8 +57,7 @@ pub fn export(ctx: &Context, source: &Target, to: &str, how: &Export) -> SvnResu
     let shown = if to.is_empty() { "." } else { to };
     let to = ctx.absolute(to);
     let wanted = how.revision.or(source.peg.or(Revision::Working));
-    let local = matches!(wanted, Revision::Working | Revision::Base | Revision::Committed);
-    if !source.is_url() && local {
+    if !source.is_url() && wanted.is_in_working_copy() {
         let how = Export { revision: wanted, ..*how };
         return local::export(ctx, &ctx.absolute(&source.text), &to, &how).map(|()| None);
     }

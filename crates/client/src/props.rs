@@ -74,10 +74,9 @@ pub fn list(
         Revision::Unspecified => (default, request.revision.or(default)),
         peg => (peg, request.revision.or(peg)),
     };
-    let local = |rev| matches!(rev, Revision::Base | Revision::Working | Revision::Committed);
     // What was committed last is what there is in BASE.
     let pristine = matches!(revision, Revision::Base | Revision::Committed);
-    if !url && local(peg) && local(revision) {
+    if !url && peg.is_in_working_copy() && revision.is_in_working_copy() {
         let mut inherited = None;
         // The working copy knows the inherited properties of its present nodes only.
         if request.inherited && (peg, revision) != (Revision::Working, Revision::Working) {

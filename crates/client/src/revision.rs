@@ -32,6 +32,13 @@ impl Revision {
         matches!(self, Self::Base | Self::Committed | Self::Previous | Self::Working)
     }
 
+    /// Whether a working copy has what the revision means of its nodes: no server is asked for it. What
+    /// was committed last is what there is in BASE.
+    #[must_use]
+    pub const fn is_in_working_copy(self) -> bool {
+        matches!(self, Self::Base | Self::Committed | Self::Working)
+    }
+
     /// This revision, or when nothing was said `other`.
     #[must_use]
     pub fn or(self, other: Self) -> Self {

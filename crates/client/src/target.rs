@@ -140,7 +140,7 @@ impl Target {
         if self.is_url() {
             return Ok(Url::new(&self.text)?);
         }
-        let path = std::path::absolute(if self.text.is_empty() { "." } else { &self.text })
+        let path = sapwood_core::paths::absolute(Path::new(&self.text))
             .map_or_else(|_| self.text.clone(), |p| p.display().to_string());
         Err(SvnError::new(
             ErrorCode::WC_NOT_WORKING_COPY,

@@ -82,7 +82,7 @@ pub fn convert(
     notify: &mut Notify<'_>,
 ) -> SvnResult<Revnum> {
     let absolute = |path: &Path| {
-        std::path::absolute(path).map_err(|error| {
+        sapwood_core::paths::absolute(path).map_err(|error| {
             SvnError::io(
                 &error,
                 format_args!("Can't determine absolute path of '{}'", path.display()),

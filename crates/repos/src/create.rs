@@ -39,7 +39,7 @@ pub fn create(path: &Path, options: &RepositoryOptions) -> Result<()> {
 /// # Errors
 /// As [`create`].
 pub fn create_of(path: &Path, kind: &NewFilesystem, compatible_minor: Option<u32>) -> Result<()> {
-    let absolute = std::path::absolute(path)
+    let absolute = sapwood_core::paths::absolute(path)
         .map_err(|e| cannot(&e, "Can't determine absolute path of", path))?;
     if let Some(root) = Repository::find_root(&absolute) {
         let (path, root_shown) = (absolute.display(), root.display());
@@ -170,6 +170,9 @@ mod tests {
                 inside.display()
             )
         );
+        // What is beside a repository is not in it, however the way there is written.
+        create(&path.join("../other"), &RepositoryOptions::default()).unwrap();
+        assert!(dir.path().join("other/format").exists());
     }
 
     #[test]

@@ -35,7 +35,8 @@ pub fn hotcopy(
     notify: &mut dyn FnMut(Revnum, Revnum) -> sapwood_fs::Result<()>,
 ) -> Result<()> {
     let absolute = |path: &Path| {
-        std::path::absolute(path).map_err(|e| cannot(&e, "Can't determine absolute path of", path))
+        sapwood_core::paths::absolute(path)
+            .map_err(|e| cannot(&e, "Can't determine absolute path of", path))
     };
     let (from, to) = (absolute(source.path())?, absolute(to)?);
     if from == to {

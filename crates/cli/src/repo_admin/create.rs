@@ -29,7 +29,9 @@ pub(super) fn create(
     if let Some(template) = template {
         template::read_layout(template, &mut layout)?;
     }
-    let path = std::path::absolute(crate::repo::local_style(&crate::repo::local_path(path)?));
+    let path = sapwood_core::paths::absolute(Path::new(crate::repo::local_style(
+        &crate::repo::local_path(path)?,
+    )));
     let path = path.map_err(|e| cannot(&e, "Can't determine absolute path of", Path::new("")))?;
     create_of(&path, &kind, minor)?;
     let finished = finish(&path, template, &layout);

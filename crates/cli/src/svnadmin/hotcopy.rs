@@ -28,7 +28,7 @@ fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
     let to = if to_store { to.to_owned() } else { repo::local_path(to)? };
     let options = &invocation.options;
     // The reference names the source by its absolute path in every error.
-    let from = std::path::absolute(repo::local_style(&invocation.repository))
+    let from = sapwood_core::paths::absolute(Path::new(repo::local_style(&invocation.repository)))
         .ok()
         .and_then(|path| path.into_os_string().into_string().ok());
     let source = repo::open(from.as_ref().unwrap_or(&invocation.repository), options)?;

@@ -1,10 +1,38 @@
 //! Paths of this machine, and their conversions to and from the system's.
 
-use std::path::{Path, PathBuf};
+use std::io;
+use std::path::{Component, Path, PathBuf};
 
 use super::NotCanonical;
 use super::kinds::{LocalPath, LocalPathBuf, RelPath};
 use crate::path;
+
+/// The absolute form of a path, seen from the current folder: as [`absolute_from`].
+///
+/// # Errors
+/// When the current folder is not known.
+pub fn absolute(path: &Path) -> io::Result<PathBuf> {
+    match path.is_absolute() {
+        true => Ok(absolute_from(Path::new("/"), path)),
+        false => Ok(absolute_from(&std::env::current_dir()?, path)),
+    }
+}
+
+/// The absolute form of a path, seen from the folder `here`: `.` and doubled slashes go, `..` takes a name
+/// away. That is done with the text, as the reference does it: links are not looked at.
+#[must_use]
+pub fn absolute_from(here: &Path, path: &Path) -> PathBuf {
+    let mut found = here.to_owned();
+    for part in path.components() {
+        match part {
+            Component::RootDir | Component::Prefix(_) => found = PathBuf::from("/"),
+            Component::CurDir => {}
+            Component::ParentDir => drop(found.pop()),
+            Component::Normal(name) => found.push(name),
+        }
+    }
+    found
+}
 
 impl LocalPathBuf {
     /// Makes an absolute path canonical: without doubled slashes and `.`, with `..` taking a name
@@ -62,6 +90,22 @@ impl LocalPath {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn paths_are_seen_from_a_folder() {
+        for (path, expected) in [
+            ("", "/srv/repo"),
+            (".", "/srv/repo"),
+            ("../other//x/.", "/srv/other/x"),
+            ("../../../..", "/"),
+            ("/a/b/../c/", "/a/c"),
+            ("/..", "/"),
+        ] {
+            assert_eq!(absolute_from(Path::new("/srv/repo"), Path::new(path)), Path::new(expected));
+        }
+        let here = std::env::current_dir().unwrap();
+        assert_eq!(absolute(Path::new("x/..")).unwrap(), here);
+    }
 
     #[test]
     fn absolute_and_inside() {

@@ -46,6 +46,7 @@ use crate::error::{ErrorCode, SvnError};
 pub use kinds::{
     FsPath, FsPathBuf, LocalPath, LocalPathBuf, RelPath, RelPathBuf, SharedFsPath, Url, UrlBuf,
 };
+pub use local::{absolute, absolute_from};
 
 /// The text is not a canonical path of the kind that it should be.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
