@@ -8,13 +8,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use sapwood_core::{ErrorCode, PropList, Revnum, SvnError};
 use sapwood_fsx_format::format_file::FormatFile;
 use sapwood_fsx_format::layout::{Layout, names};
-use sapwood_fsx_format::revprops::{self, RevpropPack};
+use sapwood_fsx_format::revprops::{self, ManifestEntry, RevpropPack};
 use sapwood_store::{Caches, LocalStorage, Storage, WriteStorage, uuid};
 
 use crate::cached::Cached;
 use crate::error::{Error, Result};
 use crate::recent::Recent;
 use crate::revfile::{FileKey, RevFile};
+use crate::unfinished::from_pack;
 
 /// The longest small file that is read.
 const SMALL: usize = 1 << 20;
@@ -171,23 +172,6 @@ impl Fs {
         ))
     }
 
-    /// The pack that has a revision. A pack that 1.14 makes has readers before its end is written, but not before the
-    /// revision's own file is removed: that one is read then.
-    fn packed_file(&self, revision: Revnum, pack: FileKey) -> Result<(FileKey, Arc<RevFile>)> {
-        let opened = match self.open_revfile(pack) {
-            Err(error) if !error.is_missing_file() => {
-                let own = FileKey::Revision(revision);
-                if let Ok(file) = self.open_revfile(own) {
-                    return Ok((own, Arc::new(file)));
-                }
-                // Either the pack is whole by now, or it is broken.
-                self.open_revfile(pack)?
-            }
-            opened => opened?,
-        };
-        Ok((pack, self.files.put(pack, opened)))
-    }
-
     pub(crate) fn open_revfile(&self, key: FileKey) -> Result<RevFile> {
         RevFile::open(&*self.storage, &self.db, self.layout, key)
     }
@@ -234,20 +218,36 @@ impl Fs {
     pub(crate) fn revprops(&self, revision: Revnum) -> Result<PropList> {
         let is_packed = self.is_packed(revision);
         if is_packed && revision != Revnum::ZERO {
-            return self.packed_revprops(revision);
+            let own = || self.revprops_of_file(&self.layout.revprops(revision, false));
+            return from_pack(|| self.packed_revprops(revision), own);
         }
-        let path = self.file(&self.layout.revprops(revision, is_packed));
-        let bytes = read(&*self.storage, &path, PROPS)?;
-        revprops::parse_file(&bytes).map_err(|error| Error::Item { path, offset: 0, error })
+        self.revprops_of_file(&self.layout.revprops(revision, is_packed))
+    }
+
+    fn revprops_of_file(&self, name: &str) -> Result<PropList> {
+        let parsed = revprops::parse_file(&self.props_file(name)?);
+        parsed.map_err(|error| Error::Item { path: self.file(name), offset: 0, error })
+    }
+
+    /// A whole file with properties of revisions, or a manifest of such files.
+    pub(crate) fn props_file(&self, name: &str) -> Result<Vec<u8>> {
+        read(&*self.storage, &self.file(name), PROPS)
+    }
+
+    /// The manifest of a packed shard, and where it is.
+    pub(crate) fn manifest(&self, shard: u64) -> Result<(PathBuf, Vec<ManifestEntry>)> {
+        let name = self.layout.manifest(shard);
+        let path = self.file(&name);
+        match revprops::parse_manifest(&self.props_file(&name)?) {
+            Ok(entries) => Ok((path, entries)),
+            Err(error) => Err(Error::Item { path, offset: 0, error }),
+        }
     }
 
     fn packed_revprops(&self, revision: Revnum) -> Result<PropList> {
         let shard = self.layout.0.shard(revision);
-        let path = self.file(&self.layout.manifest(shard));
-        let bytes = read(&*self.storage, &path, PROPS)?;
         let wrong = |path: PathBuf, error| Error::Item { path, offset: 0, error };
-        let entries =
-            revprops::parse_manifest(&bytes).map_err(|error| wrong(path.clone(), error))?;
+        let (path, entries) = self.manifest(shard)?;
         let Some((entry, at)) = revprops::find(&entries, revision) else {
             let error = sapwood_fsx_format::Error::IndexRevision(revision.0);
             return Err(wrong(path, error));
@@ -258,8 +258,7 @@ impl Fs {
         let stamp = Storage::stamp(&*self.storage, &path);
         let stamp = stamp.map_err(|error| Error::io("Can't stat", &path, error))?;
         let pack = self.revprop_packs.get_or(format!("{name} {stamp:?}"), || {
-            let bytes = read(&*self.storage, &path, PROPS)?;
-            RevpropPack::read(&bytes).map_err(|error| wrong(path.clone(), error))
+            RevpropPack::read(&self.props_file(&name)?).map_err(|error| wrong(path.clone(), error))
         })?;
         pack.get(at).map_err(|error| wrong(path.clone(), error))
     }

@@ -1,7 +1,8 @@
 //! Copying a filesystem that may be in use.
 //!
 //! The source is not locked: revisions never change, and what does is replaced whole. `current` is
-//! read first, and what comes after it is left out. When a shard is packed under our feet, its pack is copied instead.
+//! read first, and what comes after it is left out. When a shard is packed under our feet, its pack is copied instead, as soon as
+//! it is whole.
 //!
 //! A new copy is no filesystem before its `format` file is written, which is the last step; just before come the files that the
 //! reference would make anew when it takes up a copy that was stopped. An incremental one holds all locks of the destination, whose
@@ -113,7 +114,7 @@ impl RevisionFiles for &Fs {
     }
 
     fn min_unpacked(&self) -> sapwood_fs_common::hotcopy::Result<Revnum> {
-        self.refresh_min_unpacked().map(Revnum).map_err(copy_error)
+        self.unpacked_or_unfinished().map_err(copy_error)
     }
 
     fn files(&self, revision: Revnum) -> Vec<String> {

@@ -20,6 +20,7 @@
 //! | [`hotcopy`] | copies of a filesystem in use |
 //! | [`pack`] | complete shards become one file |
 //! | [`txn`] | transactions, and making revisions of them; properties of revisions |
+//! | `unfinished` | packs that 1.14 is still writing |
 //! | `cached` | what is kept in the caches of the process |
 //! | `recent` | the few things that were used last |
 
@@ -44,6 +45,7 @@ mod short;
 mod tree;
 mod tree_node;
 pub mod txn;
+mod unfinished;
 mod verify;
 
 pub use contents::Contents;

@@ -13,8 +13,9 @@ use std::io::Read as _;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use sapwood_core::{FsPath, Revnum};
+use sapwood_core::{FsPath, PropList, Revnum};
 use sapwood_fs_common::TxnEdit as _;
+use sapwood_fs_common::hotcopy::HotcopyOptions;
 use sapwood_fs_common::one_prop::change_one;
 use sapwood_fsx::create::{CreateOptions, create};
 use sapwood_fsx::locks::{LockOptions, LockTarget, UnlockTarget};
@@ -436,28 +437,14 @@ fn packs() {
     place.verify();
 }
 
-/// What was read of a shard before it was packed does not mislead the reader afterwards, whichever system packs. (1.14's readers are
-/// misled in these cases, by its own packs too: docs/formats/fsx.md.)
 /// 1.14's `pack` writes `min-unpacked-rev` before the end of the pack, and removes the folder of revisions after it.
 #[test]
 fn a_pack_whose_end_is_not_written_yet_is_passed_over() {
     let place = Place::new(4);
-    for _ in 0..9 {
-        commit(&place.local()).unwrap();
-    }
-    let (revs, kept) = (place.path.join("db/revs/1"), place.path.join("kept"));
-    std::fs::create_dir(&kept).unwrap();
-    for entry in std::fs::read_dir(&revs).unwrap() {
-        let entry = entry.unwrap();
-        std::fs::copy(entry.path(), kept.join(entry.file_name())).unwrap();
-    }
-    place.reference("svnadmin", &["pack", "-q"], &[]);
+    let (revs, kept) = packed_with_files_kept(&place);
     let pack = place.path.join("db/revs/1.pack/pack");
+    let cut = || cut_end(&pack);
     let whole = std::fs::read(&pack).unwrap();
-    let cut = || {
-        std::fs::remove_file(&pack).unwrap();
-        std::fs::write(&pack, whole.get(..whole.len() - 100).unwrap()).unwrap();
-    };
     let read = || {
         let reader = Filesystem::open(&place.path.join("db")).unwrap();
         let found = text(&reader, Revnum(5), "/trunk/g");
@@ -480,6 +467,77 @@ fn a_pack_whose_end_is_not_written_yet_is_passed_over() {
     assert!(reader.changes(Revnum(6)).is_err());
 }
 
+/// Nine revisions in shards of four, packed by the reference: the folder of the second shard's own files, and a copy of it.
+fn packed_with_files_kept(place: &Place) -> (PathBuf, PathBuf) {
+    for _ in 0..9 {
+        commit(&place.local()).unwrap();
+    }
+    let (revs, kept) = (place.path.join("db/revs/1"), place.path.join("kept"));
+    std::fs::create_dir(&kept).unwrap();
+    for entry in std::fs::read_dir(&revs).unwrap() {
+        let entry = entry.unwrap();
+        std::fs::copy(entry.path(), kept.join(entry.file_name())).unwrap();
+    }
+    place.reference("svnadmin", &["pack", "-q"], &[]);
+    (revs, kept)
+}
+
+/// The last bytes of a file are not there yet.
+fn cut_end(path: &std::path::Path) {
+    let whole = std::fs::read(path).unwrap();
+    std::fs::remove_file(path).unwrap();
+    std::fs::write(path, whole.get(..whole.len().saturating_sub(100)).unwrap()).unwrap();
+}
+
+/// The same with properties, and with copies, which are whole at any moment and follow when the pack is.
+#[test]
+fn copies_and_properties_of_a_pack_whose_end_is_not_written_yet() {
+    for name in ["pack", "manifest", "4.0"] {
+        let place = Place::new(4);
+        let (revs, kept) = packed_with_files_kept(&place);
+        let db = place.path.join("db");
+        let file = db.join("revs/1.pack").join(name);
+        let whole = std::fs::read(&file).unwrap();
+        cut_end(&file);
+        std::fs::rename(&kept, &revs).unwrap();
+        let source = Filesystem::open(&db).unwrap();
+        let log = source.revprops(Revnum(5)).unwrap();
+        assert_eq!(log.get("svn:log"), Some(&b"a message"[..]), "{name}");
+        let copy = place.path.join("copy");
+        std::fs::create_dir(&copy).unwrap();
+        let copied = |props: &PropList| {
+            let options = HotcopyOptions { incremental: true, ..HotcopyOptions::default() };
+            let cancel = sapwood_core::CancelToken::new();
+            source.hotcopy(&copy, &options, &cancel, &mut |_, _| Ok(())).unwrap();
+            let copy = Filesystem::open(&copy).unwrap();
+            copy.verify_metadata(None, None, &mut |_| Ok(())).unwrap();
+            assert_eq!(copy.revprops(Revnum(5)).unwrap(), *props, "{name}");
+            copy.min_unpacked_rev().unwrap()
+        };
+        assert_eq!(copied(&log), Revnum(4), "{name}");
+        let packer = LocalStorage.lock(&db.join("pack-lock")).unwrap();
+        let (begun, begins) = std::sync::mpsc::channel();
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                let writer = place.local();
+                begun.send(()).unwrap();
+                let mut change = change_one("p", None, Some(b"new"));
+                writer.change_revision_props(Revnum(5), &mut change).unwrap();
+            });
+            begins.recv().unwrap();
+            std::fs::write(&file, &whole).unwrap();
+            std::fs::remove_dir_all(&revs).unwrap();
+            drop(packer);
+        });
+        let set = place.reference("svnlook", &["propget", "--revprop", "-r5"], &["p"]);
+        assert_eq!(set, "new", "{name}");
+        place.verify();
+        assert_eq!(copied(&source.revprops(Revnum(5)).unwrap()), Revnum(8), "{name}");
+    }
+}
+
+/// What was read of a shard before it was packed does not mislead the reader afterwards, whichever system packs. (1.14's readers are
+/// misled in these cases, by its own packs too: docs/formats/fsx.md.)
 #[test]
 fn readers_go_on_after_a_pack() {
     for of_reference in [false, true] {

@@ -1,15 +1,17 @@
 //! Changing the properties of revisions.
 //!
-//! All of it happens under the write lock. The number in `revprop-generation` is odd from before a change becomes visible until
+//! All of it happens under the write lock, and with no packer at the revision's shard. The number in `revprop-generation` is odd from before a change becomes visible until
 //! after, so that other programs forget what they keep. A pack that has room is replaced in one step; one that becomes too
 //! large is divided: parts get new names, then the manifest names them, then the old file goes. A reader sees the old or the new
 //! properties, and a crash leaves at most files that no manifest names.
 
+use std::io::ErrorKind;
 use std::path::PathBuf;
 
 use sapwood_core::{Exact, PropList, Revnum, SvnResult, len64};
 use sapwood_fsx_format::layout::names;
 use sapwood_fsx_format::revprops::{self, ManifestEntry, RevpropPack};
+use sapwood_store::HeldLock;
 use sapwood_store::write::create_beside;
 
 use super::Writer;
@@ -17,9 +19,6 @@ use crate::error::{Error, Result};
 
 /// Says what properties become of the present ones; `None` leaves them.
 pub type ChangeProps<'a> = dyn FnMut(&PropList) -> SvnResult<Option<PropList>> + 'a;
-
-/// The longest file of packed properties that is read.
-const LEN: usize = 1 << 28;
 
 /// New contents of a file, which becomes visible by its last step.
 struct Replacement {
@@ -40,9 +39,8 @@ impl Writer {
         change: &mut ChangeProps<'_>,
     ) -> Result<()> {
         self.fs.ensure_exists(revision)?;
-        let _lock = self.lock(names::WRITE_LOCK)?;
+        let _locks = self.lock_props(revision)?;
         let fs = &self.fs.0;
-        fs.refresh_min_unpacked()?;
         let present = fs.revprops(revision)?;
         let props = match change(&present)? {
             Some(props) if props != present => props,
@@ -56,19 +54,39 @@ impl Writer {
         self.swap(written, &[])
     }
 
+    /// The write lock, and that of a packer of the revision's shard: 1.14's does not take the write lock, and packs what it
+    /// has read of properties before. No packer begins while one is taken here, and where one is at work on the shard, this waits
+    /// for its end.
+    fn lock_props(&self, revision: Revnum) -> Result<[Option<Box<dyn HeldLock>>; 2]> {
+        let pack_lock = self.fs.0.file(names::PACK_LOCK);
+        let packer = match self.storage.try_lock(&pack_lock) {
+            Err(error) if error.kind() == ErrorKind::NotFound => Some(self.lock(names::PACK_LOCK)?),
+            tried => {
+                let sentence = "Can't get exclusive lock on file";
+                tried.map_err(|error| Error::io(sentence, &pack_lock, error))?
+            }
+        };
+        let write = self.lock(names::WRITE_LOCK)?;
+        self.fs.0.refresh_min_unpacked()?;
+        if packer.is_some() || !self.fs.0.is_being_packed(self.shard_of(revision)) {
+            return Ok([Some(write), packer]);
+        }
+        drop(write);
+        let packer = self.lock(names::PACK_LOCK)?;
+        let write = self.lock(names::WRITE_LOCK)?;
+        self.fs.0.refresh_min_unpacked()?;
+        Ok([Some(write), Some(packer)])
+    }
+
     fn change_packed(&self, revision: Revnum, props: &PropList) -> Result<()> {
         let (fs, shard) = (&self.fs.0, self.shard_of(revision));
-        let read = |path: &PathBuf| {
-            let bytes = self.storage.read(path, LEN);
-            bytes.map_err(|error| Error::io("Can't open file", path, error))
-        };
-        let manifest_path = fs.file(&fs.layout.manifest(shard));
-        let mut manifest = revprops::parse_manifest(&read(&manifest_path)?)?;
+        let (manifest_path, mut manifest) = fs.manifest(shard)?;
         let found = revprops::find(&manifest, revision);
         let (entry, at) = found
             .ok_or_else(|| Error::Corrupt(format!("No revprop pack is named for r{revision}")))?;
-        let old = fs.file(&fs.layout.revprop_pack(shard, entry));
-        let pack = RevpropPack::read(&read(&old)?)?;
+        let name = fs.layout.revprop_pack(shard, entry);
+        let old = fs.file(&name);
+        let pack = RevpropPack::read(&fs.props_file(&name)?)?;
         let lists = (0..pack.len()?).map(|at| Ok(pack.get(at)?));
         let mut lists = lists.collect::<Result<Vec<_>>>()?;
         let slot = lists.get_mut(at).ok_or_else(|| {
