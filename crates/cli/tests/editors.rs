@@ -127,3 +127,20 @@ fn what_the_reference_throws_away_is_kept_too() {
     let refused = run(&ours, &folder, EDITORS[5].1, "exit 1", BETTER[3]);
     assert!(refused.contains("svnmucc-commit.tmp: typed"), "{refused}");
 }
+
+/// The editor is the first variable's that is not empty.
+#[test]
+fn variables_that_are_empty_are_not_set() {
+    let temporary = tempfile::tempdir().unwrap();
+    let folder = temporary.path().join("box");
+    let (reference, ours) = (Programs::reference(), Programs::ours());
+    for variables in
+        ["SVN_EDITOR= VISUAL=../editor", "SVN_EDITOR= VISUAL= EDITOR=../editor", "SVN_EDITOR=' '"]
+    {
+        let command = format!("{variables} svn mkdir --force-interactive $R/new");
+        let wanted = run(&reference, &folder, "echo typed >$1", "exit 0", &command);
+        let found = run(&ours, &folder, "echo typed >$1", "exit 0", &command);
+        assert_eq!(found, wanted, "{command}");
+        assert_eq!(found.contains("Committed revision 3."), !variables.contains('\''), "{found}");
+    }
+}

@@ -14,7 +14,8 @@ use sapwood_core::{ErrorCode, SvnError, SvnResult};
 
 /// The command of the user's editor.
 fn command(given: Option<&OsStr>, config: &Config) -> SvnResult<OsString> {
-    let variable = |name: &str| std::env::var_os(name);
+    // One that is empty counts as not set.
+    let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
     let command = given
         .map(OsStr::to_owned)
         .or_else(|| variable("SVN_EDITOR"))
