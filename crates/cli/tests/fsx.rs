@@ -140,6 +140,7 @@ fn looked_into(repo: &Path) {
         both.same("svnadmin", args);
     }
     both.same("svnfsfs", &["stats", repo]);
+    both.same("svnfsfs", &["dump-index", repo]);
     both.same("svnadmin", &["upgrade", repo]);
 }
 

@@ -14,6 +14,8 @@ printf '#!/bin/sh\nsvnlook proplist --revprop -t $2 $1 | sort >&2\nexit 1\n' > p
 chmod +x plain/hooks/pre-commit
 svnadmin create repo/../beside
 svnadmin create repo/../plain
+svnrdump dump -r 99 URL/repo/../repo
+svn ls URL/repo/../repo
 svn co -q URL/repo wc
 mkdir -p wc/d/e wc/d/g; echo f > wc/d/f; echo e > wc/d/e/f; echo g > wc/d/g/f
 svn add -q wc/d

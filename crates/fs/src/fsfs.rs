@@ -17,6 +17,11 @@ impl Filesystem {
         })
     }
 
+    /// Whether it is one that the methods here are for.
+    pub fn require_fsfs(&self) -> Result<()> {
+        self.only_fsfs().map(drop)
+    }
+
     /// Counts and sums all items.
     pub fn stats(
         &self,

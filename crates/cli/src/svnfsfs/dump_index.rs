@@ -34,6 +34,7 @@ fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
         _ => Revnum::ZERO,
     };
     let fs = super::open(invocation)?;
+    fs.require_fsfs()?;
     let out = &mut invocation.out;
     out.text("       Start       Length Type   Revision     Item Checksum\n")?;
     fs.dump_index(revision, &crate::signals::cancel_token(), &mut |entry| {

@@ -15,7 +15,7 @@ use crate::command::{
     name, take_revision, usage_error,
 };
 use crate::pegs::{Of, Part};
-use crate::remote::target::canonical_url;
+use crate::remote::target::any_canonical_url;
 use crate::remote::{self, Credentials, Manner};
 use crate::revision::RevisionSpec;
 use crate::{repo, report};
@@ -103,7 +103,7 @@ fn open(
     if !repo::is_url(text) {
         return Err(usage_error(format!("Target '{text}' is not a URL")));
     }
-    let url = canonical_url(&Of::all("svnrdump", Part::Target).whole(text)?)?;
+    let url = any_canonical_url(&Of::all("svnrdump", Part::Target).whole(text)?)?;
     let credentials = Credentials::from_options(&invocation.options)?;
     let manner = Manner {
         prefix: "svnrdump: ",
