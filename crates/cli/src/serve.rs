@@ -204,8 +204,8 @@ pub(crate) struct Examined {
     pub(crate) problems: Vec<(String, bool)>,
     /// The repositories, and folders of them.
     pub(crate) folders: Vec<PathBuf>,
-    /// The certificate for https.
-    pub(crate) certificate: Option<PathBuf>,
+    /// The certificates for https, and for other servers.
+    pub(crate) certificates: Vec<PathBuf>,
     /// What there is of certificates that are ordered by ACME.
     pub(crate) ordered: Vec<sapwood_acme::Stored>,
     /// The folder of backups.
@@ -240,13 +240,14 @@ pub(crate) fn examined(config: &Path) -> SvnResult<Examined> {
         Some(servers) if problems.iter().all(|problem| problem.is_warning) => servers.asked()?,
         _ => Vec::new(),
     };
+    let for_servers = options.file.servers.as_ref().and_then(servers::ServersConfig::certificate);
     Ok(Examined {
         servers,
         ordered,
         problems: problems.iter().map(text).collect(),
         folders,
         backups: backups.clone(),
-        certificate: options.certificate,
+        certificates: options.certificate.into_iter().chain(for_servers).collect(),
     })
 }
 

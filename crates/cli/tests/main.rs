@@ -78,6 +78,7 @@ mod secret_service;
 mod servers_http;
 mod servers_killed;
 mod servers_svn;
+mod servers_tls;
 mod service;
 mod sign_in;
 mod sign_out;

@@ -47,8 +47,7 @@ fn allow_revprops(all: &Cluster) {
 }
 
 #[track_caller]
-fn clients_work_through_each_server(more: &str) {
-    let mut all = Cluster::at_rest(3, more);
+fn clients_work_through_each_server(mut all: Cluster) {
     allow_revprops(&all);
     (0..3).for_each(|at| all.start(at));
     let owner = all.owner();
@@ -73,12 +72,17 @@ fn clients_work_through_each_server(more: &str) {
 
 #[test]
 fn clients_work_and_the_owner_writes() {
-    clients_work_through_each_server("");
+    clients_work_through_each_server(Cluster::at_rest(3, ""));
 }
 
 #[test]
 fn clients_without_the_second_protocol_too() {
-    clients_work_through_each_server("http-v2 = false");
+    clients_work_through_each_server(Cluster::at_rest(3, "http-v2 = false"));
+}
+
+#[test]
+fn clients_work_where_servers_speak_tls() {
+    clients_work_through_each_server(Cluster::encrypted_at_rest(3, ""));
 }
 
 const LOCK: &str = "<?xml version=\"1.0\"?><lockinfo xmlns=\"DAV:\"><lockscope><exclusive/></lockscope>\
@@ -203,9 +207,12 @@ fn a_commit_stays_with_the_server_that_began_it() {
 
 #[test]
 fn requests_in_a_row_and_bodies_that_wait_to_be_asked_for() {
-    let all = Cluster::new(2, "");
+    [Cluster::new(2, ""), Cluster::encrypted(2, "")].iter().for_each(requests_in_a_row);
+}
+
+fn requests_in_a_row(all: &Cluster) {
     let other = all.other();
-    let name = begin(&all, other);
+    let name = begin(all, other);
     let mut stream = connect(all.members[other].http, None);
     // Three in a row: a write, a read that is answered here, a write.
     let put = |file: &str| {
@@ -250,7 +257,7 @@ fn requests_in_a_row_and_bodies_that_wait_to_be_asked_for() {
     );
     stream.write_all(chunked.as_bytes()).unwrap();
     assert_eq!(status(&read(&mut stream, 1)), 201);
-    assert_eq!(status(&ask(&all, other, "MERGE /repo", ADA, &merge(&name))), 200);
+    assert_eq!(status(&ask(all, other, "MERGE /repo", ADA, &merge(&name))), 200);
     for file in ["a", "b", "c", "d"] {
         assert_eq!(
             done(&["cat", &format!("{}/{file}", all.http_url(other))]),
@@ -258,7 +265,7 @@ fn requests_in_a_row_and_bodies_that_wait_to_be_asked_for() {
         );
     }
     // One begins a body, and goes: nothing of it is in the commit.
-    let name = begin(&all, other);
+    let name = begin(all, other);
     let mut stream = connect(all.members[other].http, None);
     let half = format!(
         "PUT /repo/!svn/txr/{name}/e HTTP/1.1\r\nHost: x\r\n{ADA}Content-Length: 5000\r\n\r\neeee"
@@ -266,9 +273,9 @@ fn requests_in_a_row_and_bodies_that_wait_to_be_asked_for() {
     stream.write_all(half.as_bytes()).unwrap();
     drop(stream);
     let large = "x".repeat(3_000_000);
-    let answer = ask(&all, other, &format!("PUT /repo/!svn/txr/{name}/f"), ADA, &large);
+    let answer = ask(all, other, &format!("PUT /repo/!svn/txr/{name}/f"), ADA, &large);
     assert_eq!(status(&answer), 201, "{answer}");
-    assert_eq!(status(&ask(&all, other, "MERGE /repo", ADA, &merge(&name))), 200);
+    assert_eq!(status(&ask(all, other, "MERGE /repo", ADA, &merge(&name))), 200);
     let read = done(&["cat", &format!("{}/f", all.http_url(other))]);
     assert!(read == large, "another text of {} bytes", read.len());
 }

@@ -41,7 +41,15 @@ fn work(all: &Cluster, url: &str, name: &str) {
 
 #[test]
 fn clients_work_through_each_server_and_the_owner_does_it() {
-    let mut all = Cluster::new(3, "");
+    clients_work(Cluster::new(3, ""));
+}
+
+#[test]
+fn clients_work_where_servers_speak_tls() {
+    clients_work(Cluster::encrypted(3, ""));
+}
+
+fn clients_work(mut all: Cluster) {
     let owner = all.owner();
     for at in 0..3 {
         work(&all, &all.svn_url(at), &format!("f{at}"));
@@ -75,7 +83,10 @@ fn work_without(all: &Cluster, owner: usize, at: usize) {
 
 #[test]
 fn answers_are_the_same_forwarded_and_direct() {
-    let all = Cluster::new(2, "");
+    [Cluster::new(2, ""), Cluster::encrypted(2, "")].iter().for_each(answers_are_the_same);
+}
+
+fn answers_are_the_same(all: &Cluster) {
     let (owner, other) = (all.owner(), all.other());
     let hidden = format!("{}/hidden", all.svn_url(owner));
     done(&["mkdir", "-m", "x", &hidden]);
@@ -185,8 +196,17 @@ fn of_process(pid: u32, name: &str) -> u64 {
 
 #[test]
 fn connections_that_are_forwarded_have_no_thread_and_end_with_either_side() {
+    forwarded_connections_end(Cluster::new(2, ""), 4096);
+}
+
+#[test]
+fn encrypted_ones_do_so_too() {
+    forwarded_connections_end(Cluster::encrypted(2, ""), 8192);
+}
+
+/// 200 connections take at most so many KiB of the server that forwards them.
+fn forwarded_connections_end(mut all: Cluster, most: u64) {
     const COUNT: u64 = 200;
-    let mut all = Cluster::new(2, "");
     let (owner, other) = (all.owner(), all.other());
     let open = |all: &Cluster| {
         let mut stream = connect(all.members[other].svn, None);
@@ -212,7 +232,7 @@ fn connections_that_are_forwarded_have_no_thread_and_end_with_either_side() {
     let open: Vec<_> = (0..COUNT).map(|_| open(&all)).collect();
     assert!(patience::wait(30, || of_process(pid, "Threads") <= threads), "{threads}");
     let more = of_process(pid, "VmRSS").saturating_sub(memory);
-    assert!(more < 4096, "{COUNT} connections take {more} KiB");
+    assert!(more < most, "{COUNT} connections take {more} KiB");
     // The client goes: the owner's side ends, too.
     drop(first);
     let left = || all.connections(owner, "svn");
@@ -226,7 +246,10 @@ fn connections_that_are_forwarded_have_no_thread_and_end_with_either_side() {
 
 #[test]
 fn large_texts_go_both_ways() {
-    let all = Cluster::new(2, "");
+    [Cluster::new(2, ""), Cluster::encrypted(2, "")].iter().for_each(large_texts_go);
+}
+
+fn large_texts_go(all: &Cluster) {
     let url = all.svn_url(all.other());
     let text: Vec<u8> =
         (0..6_000_000u32).flat_map(|n| n.wrapping_mul(2_654_435_761).to_le_bytes()).collect();

@@ -22,7 +22,7 @@ pub enum Error {
         /// The server.
         name: String,
         /// Why.
-        why: &'static str,
+        why: String,
     },
     /// It does not serve the repository under this address.
     #[error("Server '{name}' does not have the repository at this address")]
@@ -33,6 +33,12 @@ pub enum Error {
     /// A name or a secret in a configuration cannot be used.
     #[error("{0}")]
     Setting(String),
+}
+
+impl From<sapwood_tls_client::Error> for Error {
+    fn from(error: sapwood_tls_client::Error) -> Self {
+        Self::Setting(error.to_string())
+    }
 }
 
 impl From<Error> for SvnError {

@@ -7,10 +7,11 @@
 //! * [`owner`]: which server a repository belongs to.
 //! * [`servers`]: the list of servers, and which of them are avoided for a while.
 //! * [`hello`]: the lines with which a connection between two servers begins; [`secret`]: what proves them.
-//! * [`link`]: such connections; [`look`]: asking all of them whether they are there.
+//! * [`link`]: such connections, which are a [`stream`], encrypted by [`tls`] where the configuration says so; [`look`]: asking all of
+//!   them whether they are there.
 //!
 //! Invariant: nothing that a connection says is believed before its other side has proved that it knows the secret, and nothing
-//! of a client is sent before the server at the other side has.
+//! of a client is sent before the server at the other side has. Where there is TLS, both have shown their certificates before that.
 
 mod error;
 pub mod hello;
@@ -21,9 +22,13 @@ pub mod name;
 pub mod owner;
 pub mod secret;
 pub mod servers;
+pub mod stream;
+pub mod tls;
 
 pub use error::Error;
 pub use hello::{Door, Hello};
 pub use name::Name;
 pub use secret::Secret;
 pub use servers::{Members, ServerList, Servers};
+pub use stream::PeerStream;
+pub use tls::TlsFiles;

@@ -14,6 +14,9 @@ use crate::hello::{
 };
 use crate::name::Name;
 use crate::secret::Secret;
+use crate::servers::{ServerList, Servers};
+use crate::stream::PeerStream;
+use crate::tls;
 
 /// How long a server may take to accept a connection, and again to say its first line.
 const CONNECT: Duration = Duration::from_secs(1);
@@ -27,8 +30,12 @@ fn unreachable(name: &Name, why: impl std::fmt::Display) -> Error {
     Error::Unreachable { name: name.to_string(), why: why.to_string() }
 }
 
-fn refused(name: &Name, why: &'static str) -> Error {
-    Error::Refused { name: name.to_string(), why }
+fn refused(name: &Name, why: &str) -> Error {
+    Error::Refused { name: name.to_string(), why: why.to_owned() }
+}
+
+fn failed(name: &Name, error: &io::Error) -> Error {
+    tls::why(error).map_or_else(|| unreachable(name, error), |why| refused(name, &why))
 }
 
 async fn in_time<T>(
@@ -37,9 +44,19 @@ async fn in_time<T>(
     work: impl Future<Output = io::Result<T>>,
 ) -> Result<T> {
     match tokio::time::timeout(limit, work).await {
-        Ok(done) => done.map_err(|error| unreachable(name, error)),
+        Ok(done) => done.map_err(|error| failed(name, &error)),
         Err(late) => Err(unreachable(name, late)),
     }
+}
+
+/// Connects to a server, and checks its certificate where there is TLS.
+async fn connect(servers: &Servers, name: &Name) -> Result<PeerStream> {
+    let connecting = TcpStream::connect((name.host(), name.port()));
+    let stream = in_time(name, CONNECT, connecting).await?;
+    // Requests are small, and each waits for its reply.
+    stream.set_nodelay(true).map_err(|error| unreachable(name, error))?;
+    let Some(tls) = servers.tls() else { return Ok(PeerStream::Plain(stream)) };
+    in_time(name, CONNECT, tls.connect(servers.settings().host_of(name), stream)).await
 }
 
 /// Opens a connection to the server `hello.to`, and proves to each of both that the other is one of them. `first` is what follows the
@@ -47,20 +64,21 @@ async fn in_time<T>(
 ///
 /// # Errors
 /// When it cannot be reached in time, is none of the servers, or does not have the repository.
-pub async fn open(hello: &Hello, secret: &Secret, first: &[u8]) -> Result<TcpStream> {
-    let name = &hello.to;
+pub async fn open(servers: &Servers, hello: &Hello, first: &[u8]) -> Result<PeerStream> {
+    let (name, secret) = (&hello.to, &servers.settings().secret);
     let own = nonce().ok_or_else(|| unreachable(name, "there are no random bytes"))?;
-    let connecting = TcpStream::connect((name.host(), name.port()));
-    let mut stream = in_time(name, CONNECT, connecting).await?;
-    // Requests are small, and each waits for its reply.
-    stream.set_nodelay(true).map_err(|error| unreachable(name, error))?;
+    let mut stream = connect(servers, name).await?;
     let mut line = [0; CHALLENGE_BYTES];
     in_time(name, CONNECT, stream.read_exact(&mut line)).await?;
     let theirs = read_challenge(&line)
         .ok_or_else(|| refused(name, "what listens there is no such server"))?;
     let said = hello.line(secret, &own, theirs);
     let said = said.ok_or_else(|| refused(name, "the secret cannot be used"))?;
-    in_time(name, CONNECT, stream.write_all(&[said.as_bytes(), first].concat())).await?;
+    let sending = async {
+        stream.write_all(&[said.as_bytes(), first].concat()).await?;
+        stream.flush().await
+    };
+    in_time(name, CONNECT, sending).await?;
     let mut answer = [0; ANSWER_BYTES];
     let answering = async {
         match stream.read_exact(&mut answer).await {
@@ -92,25 +110,41 @@ pub struct Caller {
 /// Takes a connection of another server. It has to be answered after that: [`Caller::answer`].
 ///
 /// # Errors
-/// A sentence why it is not believed, without anything that it sent.
-pub async fn accept(
-    stream: &mut TcpStream,
-    own_name: &Name,
-    secret: &Secret,
-) -> Result<Caller, &'static str> {
+/// A sentence why it is not believed, without anything that it sent but what its certificate is for.
+pub async fn accept(stream: TcpStream, servers: &Servers) -> Result<(PeerStream, Caller), String> {
+    let ServerList { own: own_name, secret, .. } = servers.settings();
     let own = nonce().ok_or("there are no random bytes")?;
     let greeting = async {
-        stream.write_all(challenge(&own).as_bytes()).await.ok()?;
-        read_line(stream).await
+        let mut stream = shake(stream, servers).await?;
+        let line = ask(&mut stream, &own).await.ok_or("it does not say a line")?;
+        Ok::<_, String>((stream, line))
     };
-    let line = tokio::time::timeout(ANSWER, greeting).await.map_err(|_| "it says nothing")?;
-    let line = line.ok_or("it does not say a line")?;
+    let greeted = tokio::time::timeout(ANSWER, greeting).await;
+    let (stream, line) = greeted.map_err(|_| "it says nothing")??;
     let read = Hello::read(&line, secret, &own);
     let (hello, theirs) = read.ok_or("it does not prove that it knows the secret")?;
-    if hello.to != *own_name {
-        return Err("it means a server of another name");
+    if servers.tls().is_some() {
+        tls::shows(&stream, servers.settings().host_of(&hello.from))?;
     }
-    Ok(Caller { hello, own, theirs, secret: secret.clone() })
+    if hello.to != *own_name {
+        return Err("it means a server of another name".to_owned());
+    }
+    Ok((stream, Caller { hello, own, theirs, secret: secret.clone() }))
+}
+
+/// Begins with TLS where the configuration says so: what comes without it is refused.
+async fn shake(stream: TcpStream, servers: &Servers) -> Result<PeerStream, String> {
+    let Some(tls) = servers.tls() else { return Ok(PeerStream::Plain(stream)) };
+    let accepted = tls.accept(stream).await;
+    let ends = || "it ends before TLS has begun".to_owned();
+    accepted.map_err(|error| tls::why(&error).unwrap_or_else(ends))
+}
+
+/// Says the first line, and reads the other side's.
+async fn ask(stream: &mut PeerStream, own: &str) -> Option<Vec<u8>> {
+    stream.write_all(challenge(own).as_bytes()).await.ok()?;
+    stream.flush().await.ok()?;
+    read_line(stream).await
 }
 
 impl Caller {
@@ -123,7 +157,7 @@ impl Caller {
 }
 
 /// A line without its end; what follows it stays unread.
-async fn read_line(stream: &mut TcpStream) -> Option<Vec<u8>> {
+async fn read_line(stream: &mut PeerStream) -> Option<Vec<u8>> {
     let mut line = Vec::new();
     loop {
         match stream.read_u8().await.ok()? {
@@ -133,3 +167,6 @@ async fn read_line(stream: &mut TcpStream) -> Option<Vec<u8>> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -13,6 +13,7 @@ use crate::error::{Error, Result};
 use crate::name::Name;
 use crate::owner::owner;
 use crate::secret::Secret;
+use crate::tls::{Tls, TlsFiles};
 
 /// How long a server is avoided that could not be reached; twice as long each time, up to the most.
 const AVOIDED: Duration = Duration::from_secs(5);
@@ -44,6 +45,19 @@ pub struct ServerList {
     pub members: Members,
     /// What all of them know.
     pub secret: Secret,
+    /// What connections between them are encrypted with, if they are.
+    pub tls: Option<TlsFiles>,
+}
+
+impl ServerList {
+    /// The name that the certificate of a server has to be for: its host, or that of the name in DNS, which has all of them.
+    #[must_use]
+    pub fn host_of<'n>(&'n self, name: &'n Name) -> &'n str {
+        match &self.members {
+            Members::Fixed(_) => name.host(),
+            Members::Dns(all) => all.host(),
+        }
+    }
 }
 
 /// A server that could not be reached.
@@ -68,6 +82,7 @@ pub struct State {
 #[derive(Debug)]
 pub struct Servers {
     settings: ServerList,
+    tls: Option<Tls>,
     list: RwLock<Arc<[Name]>>,
     avoided: Mutex<HashMap<Name, Avoided>>,
 }
@@ -75,13 +90,22 @@ pub struct Servers {
 impl Servers {
     /// Those of a configuration. Where the list is a name in DNS, it is empty until [`Servers::refresh`] has looked it up: this
     /// server answers by itself until then.
-    #[must_use]
-    pub fn new(settings: ServerList) -> Self {
+    ///
+    /// # Errors
+    /// As of [`TlsFiles::check`].
+    pub fn new(settings: ServerList) -> Result<Self> {
         let list = match &settings.members {
             Members::Fixed(list) => list.clone(),
             Members::Dns(_) => Vec::new(),
         };
-        Self { settings, list: RwLock::new(list.into()), avoided: Mutex::default() }
+        let own = settings.host_of(&settings.own);
+        let tls = settings.tls.clone().map(|files| Tls::new(files, own)).transpose()?;
+        Ok(Self { settings, tls, list: RwLock::new(list.into()), avoided: Mutex::default() })
+    }
+
+    /// What encrypts connections between them, if they are encrypted.
+    pub(crate) const fn tls(&self) -> Option<&Tls> {
+        self.tls.as_ref()
     }
 
     /// What the configuration says.
@@ -200,7 +224,7 @@ mod tests {
 
     fn servers(own: &str, members: Members) -> Servers {
         let secret = Secret::new(b"a secret of all servers".to_vec()).unwrap();
-        Servers::new(ServerList { own: name(own), members, secret })
+        Servers::new(ServerList { own: name(own), members, secret, tls: None }).unwrap()
     }
 
     #[test]

@@ -5,7 +5,7 @@
 //! * [`svn`]: the svn protocol: greeting, session, authentication, commands.
 //! * [`dav`]: http: WebDAV and DeltaV, and pages for people.
 //! * [`monitor`]: what monitoring programs ask.
-//! * `peer_server`: what other servers of the same repositories forward.
+//! * `peer_server`: what other servers of the same repositories forward; `splice`: connections that are passed on byte by byte.
 //!
 //! A protocol takes connections or requests from a listener, finds the repository by
 //! [`common::lookup`], decides by [`common::access`], asks the services of `repos`, and writes the
@@ -18,6 +18,7 @@ pub mod dav;
 pub mod monitor;
 mod peer_server;
 mod platform;
+mod splice;
 pub mod svn;
 
 pub use common::listener::{self, Listener, Stopper};

@@ -3,13 +3,17 @@
 //! Invariants: nothing is served to a connection that has not proved that it is another server's; there are not many that have not
 //! yet; what was forwarded is answered here, whatever server the repository belongs to.
 
-use std::net::{SocketAddr, TcpListener};
+use std::convert::Infallible;
+use std::net::{SocketAddr, TcpListener, TcpStream as Socket};
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::time::Duration;
 
 use sapwood_core::{SvnError, SvnResult};
 use sapwood_peers::link::{self, Caller};
-use sapwood_peers::{Door, Servers};
+use sapwood_peers::{Door, PeerStream, Servers};
+use socket2::SockRef;
 use tokio::io::AsyncWriteExt as _;
 use tokio::net::TcpStream;
 use tokio::runtime::Runtime;
@@ -22,12 +26,15 @@ use crate::common::operation_log::Subject;
 use crate::common::slots::Accepted;
 use crate::common::state::ServerState;
 use crate::dav::{self, Http};
+use crate::splice::{self, Turns};
 use crate::svn;
 
 /// Connections that have not proved whose they are; more wait to be accepted.
 const STRANGERS: usize = 256;
 /// Threads that wait for sockets.
 const IO_THREADS: usize = 1;
+/// How often it is checked whether the servers are still those that a connection was accepted with.
+const LOOK: Duration = Duration::from_secs(1);
 /// How long requests in progress may take to finish when the server ends.
 const FAREWELL: Duration = Duration::from_secs(5);
 
@@ -111,7 +118,7 @@ async fn accept(listener: tokio::net::TcpListener, mut door: PeerDoor) {
         tokio::spawn(async move {
             if let Some((stream, caller)) = greet(stream, address, &servers, &shared).await {
                 drop(stranger);
-                door.serve(&shared, stream, caller, address).await;
+                door.serve(&shared, &servers, stream, caller, address).await;
             }
         });
     }
@@ -119,16 +126,15 @@ async fn accept(listener: tokio::net::TcpListener, mut door: PeerDoor) {
 
 /// Lets a connection prove whose it is.
 async fn greet(
-    mut stream: TcpStream,
+    stream: TcpStream,
     address: SocketAddr,
     servers: &Servers,
     shared: &ServerState,
-) -> Option<(TcpStream, Caller)> {
+) -> Option<(PeerStream, Caller)> {
     // Not fatal: the connection works without it.
     let _ = stream.set_nodelay(true);
-    let settings = servers.settings();
-    match link::accept(&mut stream, &settings.own, &settings.secret).await {
-        Ok(caller) => Some((stream, caller)),
+    match link::accept(stream, servers).await {
+        Ok(accepted) => Some(accepted),
         Err(why) => {
             if let Some(log) = &shared.log {
                 let host = address.ip().to_canonical().to_string();
@@ -146,7 +152,8 @@ impl PeerDoor {
     async fn serve(
         self,
         shared: &Arc<ServerState>,
-        mut stream: TcpStream,
+        servers: &Arc<Servers>,
+        mut stream: PeerStream,
         caller: Caller,
         address: SocketAddr,
     ) {
@@ -156,24 +163,60 @@ impl PeerDoor {
             Door::Svn => serve_svn(shared, stream, caller, address),
             Door::Http => {
                 let Some(line) = caller.answer(true) else { return };
-                let Self { http, stopped, .. } = self;
-                dav::serve_forwarded(http, stream, address, line, stopped).await;
+                let (stop, stopped) = watch::channel(false);
+                let http = Arc::clone(&self.http);
+                tokio::select! {
+                    () = dav::serve_forwarded(http, stream, address, line, stopped) => {}
+                    never = self.watch(servers, stop) => match never {},
+                }
             }
             Door::Look => {
                 let Some(line) = caller.answer(true) else { return };
                 // Only the answer is wanted.
                 let _ = stream.write_all(line.as_bytes()).await;
+                let _ = stream.shutdown().await;
             }
         }
     }
+
+    /// Says that a connection is to end when the server does, or when the configuration names other servers, or another kind of
+    /// connection with them.
+    async fn watch(mut self, servers: &Arc<Servers>, stop: watch::Sender<bool>) -> Infallible {
+        let is_same = || {
+            let now = self.server.get();
+            now.settings.servers.as_ref().is_some_and(|now| Arc::ptr_eq(now, servers))
+        };
+        while is_same() {
+            tokio::select! {
+                _ = self.stopped.changed() => break,
+                () = tokio::time::sleep(LOOK) => {}
+            }
+        }
+        let _ = stop.send(true);
+        std::future::pending().await
+    }
+}
+
+/// The handle that a thread reads a connection by. What is encrypted is decrypted beside it, without a thread.
+fn readable(shared: &ServerState, stream: PeerStream) -> std::io::Result<Socket> {
+    if let PeerStream::Plain(stream) = stream {
+        let stream = stream.into_std()?;
+        stream.set_nonblocking(false)?;
+        return Ok(stream);
+    }
+    let (outer, inner) = UnixStream::pair()?;
+    outer.set_nonblocking(true)?;
+    let outer = tokio::net::UnixStream::from_std(outer)?;
+    // A peer that is gone without a word is found.
+    let _ = SockRef::from(stream.tcp()).set_keepalive(true);
+    let turns = Turns::new(shared, None);
+    tokio::spawn(async move { splice::run(stream, outer, &turns).await });
+    Ok(Socket::from(OwnedFd::from(inner)))
 }
 
 /// Gives a connection of svn:// a thread, and a slot of its client's address.
-fn serve_svn(shared: &Arc<ServerState>, stream: TcpStream, caller: Caller, address: SocketAddr) {
-    let Ok(stream) = stream.into_std() else { return };
-    if stream.set_nonblocking(false).is_err() {
-        return;
-    }
+fn serve_svn(shared: &Arc<ServerState>, stream: PeerStream, caller: Caller, address: SocketAddr) {
+    let Ok(stream) = readable(shared, stream) else { return };
     let limits = shared.settings.limits;
     let client = caller.hello.client.unwrap_or(address.ip());
     let Some(accepted) = shared.slots.take(client, stream, limits.connections_per_address) else {

@@ -31,6 +31,26 @@ pub enum Error {
     /// The file has no certificate.
     #[error("'{}': there is no certificate in it", .0.display())]
     Empty(PathBuf),
+    /// The key in a file cannot be used.
+    #[error("'{}', line {line}: {why}", path.display())]
+    Key {
+        /// The file.
+        path: PathBuf,
+        /// The line where the key begins, from 1; the last line if there is none.
+        line: usize,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// The key in a file is that of another certificate.
+    #[error("'{}', line {line}: the key is not that of the certificate in '{}'", path.display(), certificate.display())]
+    OtherKey {
+        /// The file of the key.
+        path: PathBuf,
+        /// The line where it begins, from 1.
+        line: usize,
+        /// The file of the certificate.
+        certificate: PathBuf,
+    },
     /// The library refuses its own defaults.
     #[error("TLS cannot be used: {0}")]
     Library(#[from] rustls::Error),

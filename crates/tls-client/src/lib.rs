@@ -1,17 +1,18 @@
 //! The client's side of TLS for everything that asks other servers: which authorities are trusted, and the
-//! configuration of connections that follows from it.
+//! configuration of connections that follows from it; and what proves who this server is, where it has to ([`identity`]).
 //!
 //! Invariant: a file of authorities that cannot be read whole gives no configuration: never a connection that trusts
 //! less or more than the file says.
 
 mod error;
+pub mod identity;
 
 use std::path::Path;
 use std::sync::Arc;
 
 use rustls::crypto::CryptoProvider;
 use rustls::pki_types::CertificateDer;
-use rustls::pki_types::pem::PemObject as _;
+use rustls::pki_types::pem::{self, PemObject as _};
 use rustls::{ClientConfig, ConfigBuilder, RootCertStore, WantsVerifier};
 
 pub use crate::error::{Error, Result};
@@ -43,20 +44,29 @@ pub fn add_system(roots: &mut RootCertStore) {
 /// # Errors
 /// A file that cannot be read, or has no certificate, or one that cannot be used, with its line.
 pub fn add_file(roots: &mut RootCertStore, path: &Path) -> Result<()> {
+    for (line, certificate) in certificates(path)? {
+        let wrong = |e: rustls::Error| Error::Certificate {
+            path: path.to_owned(),
+            line,
+            why: e.to_string(),
+        };
+        roots.add(certificate).map_err(wrong)?;
+    }
+    Ok(())
+}
+
+/// All certificates of a file in PEM form, of which there is one at least, each with the line where it begins.
+fn certificates(path: &Path) -> Result<Vec<(usize, CertificateDer<'static>)>> {
     let failed = |source| Error::Io { path: path.to_owned(), source };
     let bytes = std::fs::read(path).map_err(failed)?;
-    let mut is_empty = true;
+    let mut found = Vec::new();
     for (at, certificate) in CertificateDer::pem_slice_iter(&bytes).enumerate() {
-        let wrong = |why: String| Error::Certificate {
-            path: path.to_owned(),
-            line: line_of(&bytes, at),
-            why,
-        };
-        let certificate = certificate.map_err(|e| wrong(e.to_string()))?;
-        roots.add(certificate).map_err(|e| wrong(e.to_string()))?;
-        is_empty = false;
+        let line = line_of(&bytes, at);
+        let wrong =
+            |e: pem::Error| Error::Certificate { path: path.to_owned(), line, why: e.to_string() };
+        found.push((line, certificate.map_err(wrong)?));
     }
-    if is_empty { Err(Error::Empty(path.to_owned())) } else { Ok(()) }
+    if found.is_empty() { Err(Error::Empty(path.to_owned())) } else { Ok(found) }
 }
 
 /// The line on which a certificate begins, counted from 1; the last line if there are fewer certificates.

@@ -66,9 +66,7 @@ pub(super) fn of_configuration(config: &Path) -> (Findings, Named) {
                     findings.problem(text, "");
                 }
             }
-            if let Some(certificate) = &examined.certificate {
-                of_certificate(certificate, &mut findings);
-            }
+            examined.certificates.iter().for_each(|path| of_certificate(path, &mut findings));
             examined.ordered.iter().for_each(|ordered| of_ordered(ordered, &mut findings));
             examined.servers.iter().for_each(|(name, why)| of_server(name, why, &mut findings));
             if findings.worst() == super::Grade::Good {

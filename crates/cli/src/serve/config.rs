@@ -379,7 +379,7 @@ impl File {
     /// Puts what the file says into the other settings.
     ///
     /// # Errors
-    /// E125009 for other servers' names and their secret that cannot be used.
+    /// E125009 for other servers' names, their secret and files of TLS that cannot be used.
     pub(super) fn others(&self, settings: &mut Settings) -> SvnResult<()> {
         settings.read_only = self.read_only;
         settings.rules.clone_from(&self.rules);
@@ -393,7 +393,7 @@ impl File {
             settings.cache_bytes = megabytes.saturating_mul(1 << 20);
         }
         let servers = self.servers.as_ref().map(ServersConfig::servers).transpose()?;
-        settings.servers = servers.map(|servers| Arc::new(Servers::new(servers)));
+        settings.servers = servers.map(Servers::new).transpose()?.map(Arc::new);
         Ok(())
     }
 }

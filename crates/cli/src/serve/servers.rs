@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use sapwood_core::{ErrorCode, SvnError, SvnResult};
 use sapwood_peers::servers::MOST_SERVERS;
-use sapwood_peers::{Error, Members, Name, Secret, ServerList};
+use sapwood_peers::{Error, Members, Name, Secret, ServerList, TlsFiles};
 use sapwood_server::Listener;
 use serde::Deserialize;
 
@@ -22,12 +22,19 @@ pub(super) struct ServersConfig {
     dns: Option<String>,
     listen: Option<String>,
     secret_file: PathBuf,
+    tls_certificate: Option<PathBuf>,
+    tls_key: Option<PathBuf>,
+    tls_ca: Option<PathBuf>,
 }
 
 impl ServersConfig {
     /// Makes relative paths relative to `base`.
     pub(super) fn make_absolute(&mut self, base: &Path) {
         self.secret_file = base.join(&self.secret_file);
+        let files = [&mut self.tls_certificate, &mut self.tls_key, &mut self.tls_ca];
+        for file in files.into_iter().flatten() {
+            *file = base.join(&*file);
+        }
     }
 
     /// Where the others are answered.
@@ -54,7 +61,26 @@ impl ServersConfig {
             None => Members::Fixed(self.list.iter().map(name).collect::<SvnResult<_>>()?),
         };
         let secret = secret_file::read(&self.secret_file).map_err(wrong)?;
-        Ok(ServerList { own: name(&self.own)?, members, secret: Secret::new(secret)? })
+        let tls = self.tls().map_err(|missing| wrong(needs(missing)))?;
+        Ok(ServerList { own: name(&self.own)?, members, secret: Secret::new(secret)?, tls })
+    }
+
+    /// The certificate that is shown to the others, if there is one.
+    pub(super) fn certificate(&self) -> Option<PathBuf> {
+        self.tls_certificate.clone()
+    }
+
+    /// The files of TLS, if there are any; otherwise the name of the one that is missing beside others.
+    fn tls(&self) -> Result<Option<TlsFiles>, &'static str> {
+        let [certificate, key, authorities] = match [
+            ("tls-certificate", &self.tls_certificate),
+            ("tls-key", &self.tls_key),
+            ("tls-ca", &self.tls_ca),
+        ] {
+            files if files.iter().all(|(_, file)| file.is_none()) => return Ok(None),
+            files => files.map(|(name, file)| file.clone().ok_or(name)),
+        };
+        Ok(Some(TlsFiles { certificate: certificate?, key: key?, authorities: authorities? }))
     }
 
     /// Asks each server whether it is there and knows the secret: its name, and why it is not used, if it is not.
@@ -107,7 +133,29 @@ impl ServersConfig {
         if let Err(why) = secret {
             found.push(error("secret-file".to_owned(), format!("'secret-file': {why}")));
         }
+        found.extend(self.of_tls());
         found
+    }
+
+    /// Files of TLS that cannot be used.
+    fn of_tls(&self) -> Option<Problem> {
+        let set = [&self.tls_certificate, &self.tls_key, &self.tls_ca];
+        let names = ["tls-certificate", "tls-key", "tls-ca"];
+        let first = names.into_iter().zip(set).find(|(_, file)| file.is_some());
+        let setting = format!("servers.{}", first.map_or("own", |(name, _)| name));
+        let error = |why: String| Some(Problem::error(setting, format!("[servers]: {why}")));
+        let host = match &self.dns {
+            Some(dns) => Name::parse(dns),
+            None => Name::parse(&self.own),
+        };
+        match (self.tls(), host) {
+            (Err(missing), _) => error(needs(missing)),
+            // A name that is none has been found already.
+            (Ok(None), _) | (_, Err(_)) => None,
+            (Ok(Some(files)), Ok(host)) => {
+                files.check(host.host()).err().and_then(|e| error(e.to_string()))
+            }
+        }
     }
 
     /// A name of this server that the others do not know it by.
@@ -141,6 +189,11 @@ impl ServersConfig {
         let setting = if self.listen.is_some() { "servers.listen" } else { "servers.own" };
         bound.err().map(|error| Problem::error(setting, why(error)))
     }
+}
+
+/// What is said of a file that is missing.
+fn needs(name: &str) -> String {
+    format!("'{name}' is missing: TLS needs 'tls-certificate', 'tls-key' and 'tls-ca'")
 }
 
 #[cfg(test)]

@@ -36,6 +36,17 @@ pub(crate) fn server(authority: &Authority, folder: &Path) {
     fs::write(folder.join("key"), key.serialize_pem()).unwrap();
 }
 
+/// Writes the certificate of one of several servers, which others know by this address, and its key: `STEM.pem` and `STEM.key`.
+pub(crate) fn peer(authority: &Authority, host: &str, until: i32, stem: &Path) {
+    let mut params = CertificateParams::new(vec![host.to_owned()]).unwrap();
+    params.not_before = date_time_ymd(2020, 1, 1);
+    params.not_after = date_time_ymd(until, 1, 1);
+    let key = KeyPair::generate().unwrap();
+    let certificate = params.signed_by(&key, authority).unwrap();
+    fs::write(stem.with_extension("pem"), certificate.pem()).unwrap();
+    fs::write(stem.with_extension("key"), key.serialize_pem()).unwrap();
+}
+
 /// A client's certificate.
 pub(crate) struct Client<'c> {
     pub(crate) name: &'c str,

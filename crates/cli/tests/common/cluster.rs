@@ -12,6 +12,7 @@ use sapwood_testkit::server::free_port;
 use sapwood_testkit::{Output, Programs, patience};
 use socket2::{Domain, Socket, Type};
 
+use super::certificates;
 use super::places::{self, ADA, status};
 
 /// The secret of all of them.
@@ -84,6 +85,25 @@ impl Cluster {
         all
     }
 
+    /// As [`Cluster::new`], with TLS between them.
+    pub fn encrypted(count: usize, more: &str) -> Self {
+        let mut all = Self::encrypted_at_rest(count, more);
+        (0..count).for_each(|at| all.start(at));
+        all
+    }
+
+    /// The same without starting them: `N.pem`, `N.key` and `ca.pem` are the files of server N.
+    pub fn encrypted_at_rest(count: usize, more: &str) -> Self {
+        let all = Self::at_rest(count, more);
+        let authority = certificates::authority("Our servers");
+        fs::write(all.path("ca.pem"), authority.pem()).unwrap();
+        for at in 0..count {
+            certificates::peer(&authority, "127.0.0.1", 2100, &all.path(&at.to_string()));
+            all.configure(at, &all.list(), more);
+        }
+        all
+    }
+
     /// The list of all, as a configuration has it.
     pub fn list(&self) -> String {
         let names: Vec<_> =
@@ -95,9 +115,15 @@ impl Cluster {
     pub fn configure(&self, at: usize, servers: &str, more: &str) {
         let Member { svn, http, peers, metrics, .. } = self.members[at];
         let servers = servers.replace("{own}", &format!("'127.0.0.1:{peers}'"));
+        let tls = match self.path("ca.pem").exists() {
+            true => {
+                format!("tls-certificate = '{at}.pem'\ntls-key = '{at}.key'\ntls-ca = 'ca.pem'\n")
+            }
+            false => String::new(),
+        };
         let conf = format!(
             "path = '{at}'\nsvn-port = {svn}\nhttp-port = {http}\nmetrics-listen = '127.0.0.1:{metrics}'\n\
-             log-file = 'log{at}'\n{more}\n[servers]\n{servers}listen = '127.0.0.1:{peers}'\nsecret-file = 'secret'\n"
+             log-file = 'log{at}'\n{more}\n[servers]\n{servers}listen = '127.0.0.1:{peers}'\nsecret-file = 'secret'\n{tls}"
         );
         fs::write(self.path(&format!("{at}.toml")), conf).unwrap();
     }

@@ -2,9 +2,11 @@
 //!
 //! Invariants: of a folder no more than [`MOST_ENTRIES`] entries are known. A folder that was not changed is not read again, and what is new in
 //! one that was is seen at once; of all others some are looked at each time, so that a look costs the same whatever the number of repositories.
+//! No lock is held while a disk is read: who asks meanwhile gets what was found last.
 
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::SystemTime;
 
 use parking_lot::Mutex;
@@ -23,7 +25,16 @@ const REPOSITORIES: usize = 100;
 /// What is known of folders with repositories.
 #[derive(Debug, Default)]
 pub(crate) struct ServedRepositories {
-    folders: Mutex<HashMap<PathBuf, Inner>>,
+    folders: Mutex<HashMap<PathBuf, Known>>,
+}
+
+/// A folder.
+#[derive(Debug)]
+struct Known {
+    /// What is in it; nothing while it is looked at.
+    inner: Option<Inner>,
+    /// The repositories that were found last.
+    repositories: Arc<[PathBuf]>,
 }
 
 /// What is in a folder.
@@ -40,8 +51,8 @@ struct Inner {
 impl ServedRepositories {
     /// The repositories that are served, each once, with the path of its URL.
     pub(crate) fn find(&self, folders: Vec<ServedFolder>) -> BTreeMap<PathBuf, String> {
-        let mut known = self.folders.lock();
-        known.retain(|path, _| folders.iter().any(|folder| folder.path == *path));
+        let is_served = |path: &Path| folders.iter().any(|folder| folder.path == *path);
+        self.folders.lock().retain(|path, _| is_served(path));
         let mut found = BTreeMap::new();
         for ServedFolder { url, path } in folders {
             if Repository::is_root(&path) {
@@ -49,13 +60,31 @@ impl ServedRepositories {
                 found.entry(path).or_insert(name);
                 continue;
             }
-            let inner = known.entry(path.clone()).or_default();
-            inner.look(&path, SystemTime::now(), &Repository::is_root);
-            for repository in &inner.repositories {
+            for repository in self.look(&path, &Repository::is_root).iter() {
                 let name = file_name(repository);
                 let name = if url.is_empty() { name } else { format!("{url}/{name}") };
                 found.entry(repository.clone()).or_insert(name);
             }
+        }
+        found
+    }
+
+    /// The repositories of a folder.
+    fn look(&self, folder: &Path, is_root: &dyn Fn(&Path) -> bool) -> Arc<[PathBuf]> {
+        let mut inner = {
+            let mut all = self.folders.lock();
+            let new = || Known { inner: Some(Inner::default()), repositories: Arc::default() };
+            let known = all.entry(folder.to_owned()).or_insert_with(new);
+            match known.inner.take() {
+                Some(inner) => inner,
+                None => return Arc::clone(&known.repositories),
+            }
+        };
+        inner.look(folder, SystemTime::now(), is_root);
+        let found: Arc<[PathBuf]> = inner.repositories.iter().cloned().collect();
+        // It may not be served any more.
+        if let Some(known) = self.folders.lock().get_mut(folder) {
+            *known = Known { inner: Some(inner), repositories: Arc::clone(&found) };
         }
         found
     }
@@ -160,6 +189,23 @@ mod tests {
             looks.take()
         };
         assert_eq!((looks(500), looks(2000)), (OTHERS + REPOSITORIES, OTHERS + REPOSITORIES));
+    }
+
+    #[test]
+    fn while_a_disk_does_not_answer_the_last_list_counts() {
+        let folder = folder(10);
+        let served = ServedRepositories::default();
+        assert_eq!(served.look(folder.path(), &is_root).len(), 5);
+        fs::create_dir(folder.path().join("new")).unwrap();
+        let others = Cell::new(0);
+        let hangs = |path: &Path| {
+            others.set(others.get() + served.look(folder.path(), &is_root).len());
+            is_root(path)
+        };
+        assert_eq!(served.look(folder.path(), &hangs).len(), 5);
+        assert!(others.get() >= 5 && others.get().is_multiple_of(5), "{}", others.get());
+        fs::write(folder.path().join("new/format"), "").unwrap();
+        assert_eq!(served.look(folder.path(), &is_root).len(), 6);
     }
 
     #[test]

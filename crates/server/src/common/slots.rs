@@ -43,7 +43,7 @@ pub struct Slots {
 
 #[derive(Debug, Default)]
 struct Open {
-    streams: HashMap<u64, Arc<TcpStream>>,
+    streams: HashMap<u64, (IpAddr, Arc<TcpStream>)>,
     next: u64,
     by_address: HashMap<IpAddr, usize>,
 }
@@ -51,12 +51,12 @@ struct Open {
 impl Open {
     /// Among the idle connections of the address that has most of them, the one that has been idle longest.
     fn least_missed(&self, standing: &Standing) -> Option<&Arc<TcpStream>> {
-        let weight = |stream: &Arc<TcpStream>| {
+        let weight = |address: &IpAddr, stream: &Arc<TcpStream>| {
             let waited = standing.for_long(stream)?;
-            let address = stream.peer_addr().ok()?.ip();
-            Some((self.by_address.get(&address).copied().unwrap_or(0), waited))
+            Some((self.by_address.get(address).copied().unwrap_or(0), waited))
         };
-        let waiting = self.streams.values().filter_map(|stream| Some((weight(stream)?, stream)));
+        let all = self.streams.values();
+        let waiting = all.filter_map(|(address, stream)| Some((weight(address, stream)?, stream)));
         waiting.max_by_key(|(weight, _)| *weight).map(|(_, stream)| stream)
     }
 }
@@ -111,7 +111,7 @@ impl Slots {
         let id = open.next;
         open.next = id.wrapping_add(1);
         let stream = Arc::new(stream);
-        open.streams.insert(id, Arc::clone(&stream));
+        open.streams.insert(id, (address, Arc::clone(&stream)));
         let slot = Slot { slots: Arc::clone(self), id, address };
         Some(Accepted { stream, _slot: Some(slot) })
     }
@@ -119,7 +119,7 @@ impl Slots {
     /// Closes all connections and waits a while for their threads.
     pub(crate) fn end_all(&self) {
         let mut open = self.open.lock();
-        for stream in open.streams.values() {
+        for (_, stream) in open.streams.values() {
             let _ = stream.shutdown(Shutdown::Both);
         }
         let deadline = std::time::Instant::now().checked_add(FAREWELL);

@@ -9,6 +9,7 @@ use hyper::service::service_fn;
 use hyper_util::rt::TokioTimer;
 use sapwood_acme::{Certificates, Report};
 use sapwood_core::{SvnError, SvnResult};
+use sapwood_peers::PeerStream;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::runtime::{self, Runtime};
@@ -210,7 +211,7 @@ async fn read_over(mut stream: TcpStream) {
 /// Serves the requests of a connection of another server, which has proved that it is one. `welcome` is said before them.
 pub(crate) async fn serve_forwarded(
     http: Arc<Http>,
-    mut stream: TcpStream,
+    mut stream: PeerStream,
     address: SocketAddr,
     welcome: String,
     stopped: watch::Receiver<bool>,
@@ -221,10 +222,11 @@ pub(crate) async fn serve_forwarded(
     let trusted = [Network::of(address.ip())];
     let Some(place) = shared.slots.enter(room, address.ip(), &trusted) else { return };
     drop(shared);
-    let socket = socket2::SockRef::from(&stream);
+    let socket = socket2::SockRef::from(stream.tcp());
     let _ = socket.set_keepalive(true);
     let _ = socket.set_tcp_notsent_lowat(UNSENT);
-    if stream.write_all(welcome.as_bytes()).await.is_err() {
+    let said = stream.write_all(welcome.as_bytes()).await;
+    if said.is_err() || stream.flush().await.is_err() {
         return;
     }
     let connection = AcceptedConnection { address, http, stopped, place, is_server: true };

@@ -9,6 +9,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use parking_lot::Mutex;
+use sapwood_peers::PeerStream;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio_rustls::server::TlsStream;
@@ -34,6 +35,12 @@ impl Socket for TcpStream {
 impl Socket for Box<TlsStream<TcpStream>> {
     fn tcp(&self) -> &TcpStream {
         self.get_ref().0
+    }
+}
+
+impl Socket for PeerStream {
+    fn tcp(&self) -> &TcpStream {
+        self.tcp()
     }
 }
 

@@ -196,7 +196,7 @@ async fn connect(servers: &Servers, server: &Name) -> Result<Sender, Error> {
         client: None,
         repository: None,
     };
-    let stream = link::open(&hello, &settings.secret, b"").await?;
+    let stream = link::open(servers, &hello, b"").await?;
     shake(stream).await.map_err(|error| unreachable(server, &error))
 }
 

@@ -1,7 +1,7 @@
 //! Connections to other servers, which are kept for a moment and used again.
 
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use parking_lot::Mutex;
@@ -16,12 +16,24 @@ const MAX_IDLE: usize = 32;
 
 /// The connections, by server.
 #[derive(Debug, Default)]
-pub(in crate::dav) struct Pools(Mutex<HashMap<Name, Arc<Pool>>>);
+pub(in crate::dav) struct Pools(Mutex<Kept>);
+
+#[derive(Debug, Default)]
+struct Kept {
+    /// Whose they are: another configuration may demand other connections.
+    of: Weak<Servers>,
+    by_name: HashMap<Name, Arc<Pool>>,
+}
 
 impl Pools {
-    /// Those to one server. Those to servers that are in the list no more are closed.
-    pub(super) fn of(&self, name: &Name, servers: &Servers) -> Arc<Pool> {
-        let mut pools = self.0.lock();
+    /// Those to one server. Those to servers that are in the list no more are closed, and all when the configuration is another one.
+    pub(super) fn of(&self, name: &Name, servers: &Arc<Servers>) -> Arc<Pool> {
+        let mut kept = self.0.lock();
+        let own = Arc::downgrade(servers);
+        if !Weak::ptr_eq(&kept.of, &own) {
+            *kept = Kept { of: own, by_name: HashMap::new() };
+        }
+        let pools = &mut kept.by_name;
         if let Some(pool) = pools.get(name) {
             return Arc::clone(pool);
         }
