@@ -1,7 +1,7 @@
 //! One operation on many nodes is few transactions: system calls counted at n and 4n files. What it says and leaves
 //! is the reference's.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use sapwood_testkit::Programs;
@@ -40,13 +40,37 @@ const COMMANDS: &[(&str, &str, [usize; 3])] = &[
     ("", "resolve -R --accept working .", [0, 0, 0]),
 ];
 
-fn folder(n: usize, before: &str) -> tempfile::TempDir {
-    let folder = tempfile::tempdir().unwrap();
-    let mut command = Command::new("sh");
-    command.env("SVN_I_LOVE_CORRUPTED_WORKING_COPIES_SO_DISABLE_SLEEP_FOR_TIMESTAMPS", "yes");
-    command.env("N", n.to_string()).args(["-e", "-c", &format!("{FILES}\n{before}")]);
-    assert!(command.current_dir(folder.path()).status().unwrap().success());
-    folder
+/// What [`FILES`] makes, made once: each command gets a copy of it in the same place, which its URL names.
+struct Prepared(tempfile::TempDir);
+
+impl Prepared {
+    fn new(n: usize) -> Self {
+        let made = Self(tempfile::tempdir().unwrap());
+        std::fs::create_dir(made.place()).unwrap();
+        made.shell(&made.place(), &format!("N={n}\n{FILES}"));
+        made.shell(made.0.path(), "mv place kept");
+        made
+    }
+
+    fn place(&self) -> PathBuf {
+        self.0.path().join("place")
+    }
+
+    fn shell(&self, at: &Path, script: &str) {
+        let mut command = Command::new("sh");
+        command.env("SVN_I_LOVE_CORRUPTED_WORKING_COPIES_SO_DISABLE_SLEEP_FOR_TIMESTAMPS", "yes");
+        command.args(["-e", "-c", script]).current_dir(at);
+        assert!(command.status().unwrap().success(), "{script}");
+    }
+
+    /// The folder as it was made, and then changed by `before`.
+    fn folder(&self, before: &str) -> PathBuf {
+        self.shell(self.0.path(), "rm -rf place; cp -a kept place");
+        if !before.is_empty() {
+            self.shell(&self.place().join("wc"), before);
+        }
+        self.place()
+    }
 }
 
 /// The words of a command; `TARGETS` are the names in `targets`.
@@ -67,17 +91,17 @@ struct Counts {
     all: usize,
 }
 
-fn counts(n: usize, before: &str, line: &str) -> Counts {
-    let folder = folder(n, before);
+fn counts(prepared: &Prepared, before: &str, line: &str) -> Counts {
+    let folder = prepared.folder(before);
     let svn = Programs::ours().command("svn");
     let mut command = Command::new("strace");
     command.args(["-f", "-qq", "-o", "../trace"]).arg(svn.get_program());
-    command.args(words(folder.path(), line)).current_dir(folder.path().join("wc"));
+    command.args(words(&folder, line)).current_dir(folder.join("wc"));
     command.stdout(Stdio::null());
     let done = command.status();
     let done = done.unwrap_or_else(|e| panic!("no strace ({e}): run `cargo xtask packages`"));
     assert!(done.success(), "{line}");
-    let trace = std::fs::read_to_string(folder.path().join("trace")).unwrap();
+    let trace = std::fs::read_to_string(folder.join("trace")).unwrap();
     let lines = || trace.lines().filter(|line| !line.contains(" resumed>"));
     let with = |what: &str| lines().filter(|line| line.contains(what)).count();
     // The journal is truncated at the end of each transaction that changes something.
@@ -94,8 +118,9 @@ fn an_operation_on_many_files_is_few_transactions() {
     const FEW: usize = 25;
     const MANY: usize = 100;
     let mut wrong = Vec::new();
+    let prepared = [FEW, MANY].map(Prepared::new);
     for (before, line, allowed) in COMMANDS {
-        let [few, many] = [FEW, MANY].map(|n| counts(n, before, line));
+        let [few, many] = prepared.each_ref().map(|prepared| counts(prepared, before, line));
         let more = MANY - FEW;
         let each = |few: usize, many: usize| many.saturating_sub(few) / more;
         let found =
@@ -125,10 +150,10 @@ fn run(programs: &Programs, at: &Path, line: &str) -> Vec<String> {
 
 #[test]
 fn what_is_done_together_is_what_the_reference_does() {
+    let prepared = Prepared::new(60);
     for (before, line, ..) in COMMANDS {
         let [ours, theirs] = [Programs::ours(), Programs::reference()].map(|programs| {
-            let folder = folder(60, before);
-            let mut lines = run(&programs, folder.path(), line);
+            let mut lines = run(&programs, &prepared.folder(before), line);
             if line.starts_with("revert") || line.starts_with("add") {
                 // The reference's order is that of a hash table, or of the file system.
                 lines.sort();
@@ -142,6 +167,7 @@ fn what_is_done_together_is_what_the_reference_does() {
 /// What was done before an error stays, and is reported before it.
 #[test]
 fn what_was_done_before_an_error_stays() {
+    let prepared = Prepared::new(20);
     for line in [
         "propset p v d0/f1 d0/none d0/f2",
         "propset svn:eol-style nonsense d0/f1 d0/f2",
@@ -154,8 +180,7 @@ fn what_was_done_before_an_error_stays() {
     ] {
         let [ours, theirs] = [Programs::ours(), Programs::reference()].map(|programs| {
             let before = r"echo a > d0/new1; echo b > d0/new2; svn ps -q p w d0/f1; printf 'a\r\nb\n' > d0/f9";
-            let folder = folder(20, before);
-            run(&programs, folder.path(), line)
+            run(&programs, &prepared.folder(before), line)
         });
         assert_eq!(ours, theirs, "{line}");
     }
@@ -170,12 +195,13 @@ fn a_property_of_a_tree_is_what_the_user_sees() {
         svn ci -qm two; svn up -q; svn rm -q a/x b/x-y; svn ps -q p local b/x/g1; svn pd -q p b/x/g2 a/f1
         svn cp -q c n; svn pd -q p n/f1; svn ps -q p n2 n/x/g1; svn rm -q n/f2; svn mv -q d q; svn cp -q a/f2 b/x-y
         svn up -q --set-depth exclude c/x; mkdir -p z/y; svn add -q z; svn ps -q p z z/y; rm c/f1";
-    let folder = folder(1, before);
+    let prepared = Prepared::new(1);
+    let folder = prepared.folder(before);
     for target in [".", "a", "a/f1", "b", "b/x-y", "c", "n", "n/x", "q", "d", "d/x", "z"] {
         for option in ["-R", "-vR", "--xml -R", "--show-inherited-props -R", "--depth immediates"] {
             let line = format!("propget p {option} {target}");
             let [ours, theirs] = [Programs::ours(), Programs::reference()]
-                .map(|programs| run(&programs, folder.path(), &line));
+                .map(|programs| run(&programs, &folder, &line));
             assert_eq!(ours, theirs, "{line}");
         }
     }
