@@ -149,6 +149,7 @@ def benchmarks():
            requests("Hot: FSFS 8", "fsx-hot-f8.tsv"), requests("Hot, path rules: FSX, packed", "fsx-authz.tsv"),
            requests("A new server: FSX, not packed", "fsx-new.tsv"), requests("A new server: FSX, packed", "fsx-new-packed.tsv"),
            requests("A new server: FSFS 8", "fsx-new-f8.tsv"), plain("svnadmin", "fsx-admin.tsv"),
+           plain("Instructions of the server, svn://, hot", "instructions.tsv"),
            plain("Memory: peak of dump and verify by size of the cache, MB", "fsx-memory.tsv"),
            plain("Convert: 47,191 revisions", "convert.tsv"),
            plain("Convert: 47,191 revisions, killed again and again", "convert-killed.tsv"),

@@ -1,6 +1,6 @@
 //! Locks on paths: how they are kept is in [`sapwood_fs_common::locks`].
 
-use std::io::ErrorKind;
+use std::path::PathBuf;
 
 use sapwood_core::{FsPath, Lock, NodeKind, Revnum};
 use sapwood_fs_common::lock_paths::{self, LockHost};
@@ -11,6 +11,7 @@ use sapwood_store::{HeldLock, WriteStorage};
 
 use crate::error::{Error, Result};
 use crate::filesystem::Filesystem;
+use crate::revision_store::gone_or;
 use crate::root::Root;
 use crate::stored_locks;
 use crate::txn::Writer;
@@ -101,18 +102,10 @@ impl LockHost for Writer {
 
     fn permissions(&self) -> Result<u32> {
         let fs = &self.fs.fs;
-        let place = || match fs.layout.shard(Revnum::ZERO) {
-            _ if fs.revisions.as_log().is_some() => fs.file(names::FORMAT),
-            Some(shard) if Revnum::ZERO < fs.min_unpacked() => fs.file(&fs.layout.pack_file(shard)),
-            _ => fs.file(&fs.layout.rev_file(Revnum::ZERO)),
-        };
-        let mode = match self.storage.mode(&place()) {
-            Err(error) if error.kind() == ErrorKind::NotFound => {
-                fs.refresh_min_unpacked()?;
-                self.storage.mode(&place())
-            }
-            mode => mode,
-        };
-        mode.map_err(|error| Error::io(error, "Can't stat", &place()))
+        let mode = |path: PathBuf| self.storage.mode(&path).map_err(|error| gone_or(error, path));
+        if fs.revisions.as_log().is_some() {
+            return mode(fs.file(names::FORMAT));
+        }
+        fs.with_file(Revnum::ZERO, |file| mode(fs.rev_file_path(file.key)))
     }
 }

@@ -15,7 +15,6 @@ use crate::cached::Cached;
 use crate::error::{Error, Result};
 use crate::recent::Recent;
 use crate::revfile::{FileKey, RevFile};
-use crate::unfinished::from_pack;
 
 /// The longest small file that is read.
 const SMALL: usize = 1 << 20;
@@ -219,7 +218,7 @@ impl Fs {
         let is_packed = self.is_packed(revision);
         if is_packed && revision != Revnum::ZERO {
             let own = || self.revprops_of_file(&self.layout.revprops(revision, false));
-            return from_pack(|| self.packed_revprops(revision), own);
+            return Self::from_pack(|| self.packed_revprops(revision), own);
         }
         self.revprops_of_file(&self.layout.revprops(revision, is_packed))
     }

@@ -12,19 +12,19 @@ use crate::error::Result;
 use crate::filesystem::Fs;
 use crate::revfile::{FileKey, RevFile};
 
-/// Reads from a pack, or from a revision's own file when the pack is not whole.
-pub(crate) fn from_pack<T>(
-    pack: impl Fn() -> Result<T>,
-    own: impl FnOnce() -> Result<T>,
-) -> Result<T> {
-    match pack() {
-        // Where there is no file of its own, either the pack is whole by now, or it is broken.
-        Err(error) if !error.is_missing_file() => own().or_else(|_| pack()),
-        done => done,
-    }
-}
-
 impl Fs {
+    /// Reads from a pack, or from a revision's own file when the pack is not whole.
+    pub(crate) fn from_pack<T>(
+        pack: impl Fn() -> Result<T>,
+        own: impl FnOnce() -> Result<T>,
+    ) -> Result<T> {
+        match pack() {
+            // Where there is no file of its own, either the pack is whole by now, or it is broken.
+            Err(error) if !error.is_missing_file() => own().or_else(|_| pack()),
+            done => done,
+        }
+    }
+
     /// The pack that has a revision.
     pub(crate) fn packed_file(
         &self,
@@ -32,7 +32,7 @@ impl Fs {
         pack: FileKey,
     ) -> Result<(FileKey, Arc<RevFile>)> {
         let own = FileKey::Revision(revision);
-        from_pack(
+        Self::from_pack(
             || Ok((pack, self.files.put(pack, self.open_revfile(pack)?))),
             || Ok((own, Arc::new(self.open_revfile(own)?))),
         )
