@@ -254,6 +254,15 @@ mod tests {
     }
 
     #[test]
+    fn certificates_are_for_hosts_or_for_the_name_that_has_all() {
+        let one = name("10.0.0.1:3700");
+        let fixed = servers("10.0.0.1:3700", Members::Fixed(vec![one.clone()]));
+        assert_eq!(fixed.settings().host_of(&one), "10.0.0.1");
+        let dns = servers("10.0.0.1:3700", Members::Dns(name("all.example:3700")));
+        assert_eq!(dns.settings().host_of(&one), "all.example");
+    }
+
+    #[test]
     fn addresses_of_a_name() {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         let found = servers("127.0.0.1:3700", Members::Dns(name("localhost:3700")));
