@@ -46,11 +46,16 @@ pub(crate) fn fmt() -> Result<(), String> {
     cargo(&["fmt", "--all", "--check"])
 }
 
+/// What is left out unless it is asked for.
+const OPTIONAL: &str = "sapwood-cli/secret-service,sapwood-cli/kerberos";
+
+/// What only tests ask for, so that without them the same crates are built as with them.
+const OF_TESTS: &str = "sapwood-fs/memory,sapwood-objects/testing";
+
 /// All lints, in all targets, as errors, with what is left out unless it is asked for: a second run without it would
 /// check nearly all crates again, since the tests of `repos` ask for another part of `fs`.
 pub(crate) fn clippy() -> Result<(), String> {
-    let features = "sapwood-cli/secret-service,sapwood-cli/kerberos";
-    let all = ["clippy", "--workspace", "--all-targets", "--features", features];
+    let all = ["clippy", "--workspace", "--all-targets", "--features", OPTIONAL];
     cargo(&[all.as_slice(), &["--", "-D", "warnings"]].concat())
 }
 
@@ -104,8 +109,26 @@ fn packages_of(files: &str) -> Vec<String> {
 pub(crate) const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
 
 /// Documentation, of private items too, without broken links.
+///
+/// Cargo checks each crate for those that are documented above it. Asked for the same features, in the environment that
+/// `cargo clippy` makes, it takes what the lints have checked; where that environment is another, it checks again.
 fn docs() -> Result<(), String> {
-    cargo(&["doc", "--workspace", "--no-deps", "--document-private-items", "--quiet"])
+    let features = format!("{OPTIONAL},{OF_TESTS}");
+    let all = ["doc", "--workspace", "--no-deps", "--document-private-items", "--quiet"];
+    let args = [all.as_slice(), &["--features", &features]].concat();
+    let mut environment = Vec::new();
+    if let Some(driver) = clippy_driver() {
+        let denied = "-D__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__";
+        environment.push(("RUSTC_WORKSPACE_WRAPPER".to_owned(), driver.into_os_string()));
+        environment.push(("CLIPPY_ARGS".to_owned(), denied.into()));
+    }
+    cargo_for(&args, &environment)
+}
+
+/// The compiler that `cargo clippy` puts before the real one.
+fn clippy_driver() -> Option<PathBuf> {
+    let cargo = PathBuf::from(std::env::var_os("CARGO")?);
+    Some(cargo.with_file_name("clippy-driver")).filter(|driver| driver.is_file())
 }
 
 /// The examples in documentation comments: nextest does not run them. Few crates have some, and

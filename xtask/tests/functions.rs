@@ -15,8 +15,9 @@ use std::path::Path;
 const PAGE: usize = 60;
 
 /// Functions that may be longer: file, name, and why.
-const LONGER: [(&str, &str, &str); 9] = [
+const LONGER: [(&str, &str, &str); 10] = [
     ("cli/src/svn/given.rs", "take_value", "a table: an arm for each option"),
+    ("cli/src/svn/tree_options.rs", "does", "a table: an arm for each resolution"),
     ("cli/src/svn/notify.rs", "write", "a table: an arm for each action"),
     ("cli/src/svn/notify.rs", "plain_line", "a table: an arm for each action"),
     ("cli/src/store.rs", "store", "a table: an arm for each verb"),
@@ -26,12 +27,6 @@ const LONGER: [(&str, &str, &str); 9] = [
     ("wc/src/queue/run.rs", "do_item", "a table: an arm for each kind of work"),
     ("wc/src/work_item.rs", "parse", "a table: an arm for each kind of work"),
 ];
-
-/// Others that are longer still, which can only become fewer.
-const MOST: usize = 34;
-
-/// What none of these others exceeds.
-const MOST_LINES: usize = 76;
 
 /// Name and length of each function in a text without unit tests.
 fn functions(text: &str) -> Vec<(String, usize)> {
@@ -100,11 +95,10 @@ fn long_functions() -> Vec<(String, String, usize)> {
 fn functions_are_short() {
     let mut others = long_functions();
     others.retain(|(file, name, _)| !LONGER.iter().any(|(f, n, _)| f == file && n == name));
-    others.sort_by_key(|(.., length)| std::cmp::Reverse(*length));
-    assert!(others.len() <= MOST, "{} are longer than {PAGE} lines: {others:#?}", others.len());
-    assert!(others.len() + 3 > MOST, "only {} are longer: lower the {MOST}", others.len());
-    let longest = others.first().map_or(0, |(.., length)| *length);
-    assert!(longest <= MOST_LINES, "split it, or give a reason: {:?}", others.first());
+    assert!(
+        others.is_empty(),
+        "longer than {PAGE} lines: split them, or give a reason: {others:#?}"
+    );
 }
 
 #[test]

@@ -168,12 +168,10 @@ fn walk(
     mut externals: Option<&mut Vec<(UrlBuf, String)>>,
     receiver: &mut dyn FnMut(&FsPath, &Dirent) -> SvnResult<()>,
 ) -> SvnResult<()> {
-    let Some(top) = session.stat(request.path, Some(revision))? else {
-        return Err(SvnError::new(
-            ErrorCode::FS_NOT_FOUND,
-            format!("URL '{}' non-existent in revision {revision}", session.url()),
-        ));
-    };
+    let top = session.stat(request.path, Some(revision))?.ok_or_else(|| {
+        let message = format!("URL '{}' non-existent in revision {revision}", session.url());
+        SvnError::new(ErrorCode::FS_NOT_FOUND, message)
+    })?;
     let base = session.url().relpath(&session.root_url())?;
     let matches = |name: &str| {
         let name = fold(name);

@@ -160,6 +160,15 @@ fn remote_inherited(
     Ok(inherited)
 }
 
+/// That there is no node at a URL, as it is reported by what was asked.
+fn not_there(url: &Url, revision: Revnum, request: &Request<'_>) -> SvnError {
+    if request.name.is_some() {
+        let message = format!("'{url}' does not exist in revision {revision}");
+        return SvnError::new(ErrorCode::ENTRY_NOT_FOUND, message);
+    }
+    SvnError::new(ErrorCode::NODE_UNKNOWN_KIND, format!("Unknown node kind for '{url}'"))
+}
+
 fn remote_list(
     ctx: &Context,
     session: &dyn Session,
@@ -169,16 +178,7 @@ fn remote_list(
 ) -> SvnResult<()> {
     let url = session.url();
     let kind = session.check_path(RelPath::ROOT, Some(revision))?;
-    let kind = kind.ok_or_else(|| match request.name {
-        Some(_) => {
-            let message = format!("'{url}' does not exist in revision {revision}");
-            SvnError::new(ErrorCode::ENTRY_NOT_FOUND, message)
-        }
-        None => {
-            let message = format!("Unknown node kind for '{url}'");
-            SvnError::new(ErrorCode::NODE_UNKNOWN_KIND, message)
-        }
-    })?;
+    let kind = kind.ok_or_else(|| not_there(&url, revision, request))?;
     let mut inherited = match request.inherited {
         true => remote_inherited(session, revision, request)?,
         false => Vec::new(),

@@ -306,19 +306,12 @@ impl Walk<'_> {
                 self.read_ahead(root, level);
             }
             level.at += 1;
-            if is_slow {
-                cancel.check_now()?;
-            } else {
-                cancel.check()?;
-            }
+            if is_slow { cancel.check_now() } else { cancel.check() }?;
             let is_dir = entry.kind == NodeKind::Dir;
             if is_dir && request.depth == Depth::Files {
                 continue;
             }
             let is_match = self.matches(entry.name);
-            if !is_match && !is_dir {
-                continue;
-            }
             let descend = is_dir && request.depth == Depth::Infinity;
             if !is_match && !descend {
                 continue;

@@ -66,11 +66,8 @@ pub fn locations(
     let here = fs.revision_root(revision)?.node(&path)?;
     while let Some(at) = next_if(&mut pending, &mut wanted, |_| true) {
         cancel.check()?;
-        let related = fs
-            .revision_root(at)?
-            .find(&path)?
-            .is_some_and(|there| here.relation(&there) != Relation::Unrelated);
-        if !related {
+        let there = fs.revision_root(at)?.find(&path)?;
+        if there.is_none_or(|there| here.relation(&there) == Relation::Unrelated) {
             break;
         }
         found.push((at, path.clone()));

@@ -129,6 +129,21 @@ impl Dump<'_> {
              Content-length: {len}\n\n{props}\n\n"
         )
     }
+
+    /// The branch brought up to date once, with a change that both have.
+    fn up_to_date(&mut self, chosen: impl Iterator<Item = u64>) -> io::Result<()> {
+        self.begin()?;
+        self.file("T/new", "add", "new\n", None)?;
+        self.begin()?;
+        self.file("B/new", "add", "new\n", None)?;
+        self.directory_mergeinfo("B", "/T:2-3")?;
+        for file in chosen {
+            let path = path(file);
+            let value = format!("/T/{path}:2-3");
+            self.file(&format!("B/{path}"), "change", &text(file, None), Some(&value))?;
+        }
+        Ok(())
+    }
 }
 
 /// Whether a file is among the `subtrees` files with mergeinfo of their own, spread over all files.
@@ -163,17 +178,7 @@ pub(super) fn dump(out: &mut dyn Write, size: Size, subtrees: u64, back: bool) -
     dump.copy("T", 1, "B")?;
     let chosen = |file: &u64| is_chosen(*file, files, subtrees);
     if back {
-        // Brought up to date once, with a change that both have.
-        dump.begin()?;
-        dump.file("T/new", "add", "new\n", None)?;
-        dump.begin()?;
-        dump.file("B/new", "add", "new\n", None)?;
-        dump.directory_mergeinfo("B", "/T:2-3")?;
-        for file in (0..files).filter(chosen) {
-            let path = path(file);
-            let value = format!("/T/{path}:2-3");
-            dump.file(&format!("B/{path}"), "change", &text(file, None), Some(&value))?;
-        }
+        dump.up_to_date((0..files).filter(chosen))?;
     }
     let branch = if back { "B" } else { "T" };
     let mut changed = vec![None; usize::try_from(files).unwrap_or(0)];

@@ -456,15 +456,7 @@ impl MergedSections {
             if has_users && are_known { self.access.level(true, terms) } else { Level::None };
         let wants_users = self.access.asks_for_users(terms);
         if wants_users && !has_users {
-            let why = match self.login.users {
-                None if self.login.kind.as_deref() == Some("gssapi") => {
-                    "names of users have their realm ('GssapiLocalName' is not on), and here they have none"
-                }
-                None if !self.login.ldap.is_some() => {
-                    "users are asked for, but no AuthUserFile is named"
-                }
-                _ => "users are asked for, and what says who they are is not there",
-            };
+            let why = self.why_without_users();
             self.closed.extend(
                 (anonymous == Level::None).then(|| Note::new(&self.required_at, "Require", why)),
             );
@@ -498,6 +490,19 @@ impl MergedSections {
         written.of_server.extend(certificates.of_server);
         lines.extend(certificates.own.into_iter().map(|(name, value)| format!("{name} = {value}")));
         written
+    }
+
+    /// Why users are asked for, and none can be known.
+    fn why_without_users(&self) -> &'static str {
+        match self.login.users {
+            None if self.login.kind.as_deref() == Some("gssapi") => {
+                "names of users have their realm ('GssapiLocalName' is not on), and here they have none"
+            }
+            None if !self.login.ldap.is_some() => {
+                "users are asked for, but no AuthUserFile is named"
+            }
+            _ => "users are asked for, and what says who they are is not there",
+        }
     }
 
     /// The users and groups that are let in, as a list of TOML has them, and the names of the groups with their entries.

@@ -140,7 +140,8 @@ impl Printer<'_> {
     }
 }
 
-fn run(invocation: &mut Invocation) -> SvnResult<()> {
+/// E205002 where `--verbose` has no meaning.
+fn check_verbose(invocation: &Invocation) -> SvnResult<()> {
     if invocation.has(Opt::Verbose)
         && (invocation.has(Opt::Revprop) || omits_newline(invocation) || invocation.has(Opt::Xml))
     {
@@ -149,6 +150,22 @@ fn run(invocation: &mut Invocation) -> SvnResult<()> {
             "--verbose cannot be used with --revprop or --no-newline or --xml",
         ));
     }
+    Ok(())
+}
+
+/// What was found of a target, in the order of paths.
+fn sorted(invocation: &Invocation, request: &Request<'_>) -> SvnResult<Vec<FoundProps>> {
+    let mut all: Vec<FoundProps> = Vec::new();
+    list(&invocation.ctx, request, &mut |found| {
+        all.push(found.clone());
+        Ok(())
+    })?;
+    all.sort_by(|a, b| path::compare(&a.path, &b.path));
+    Ok(all)
+}
+
+fn run(invocation: &mut Invocation) -> SvnResult<()> {
+    check_verbose(invocation)?;
     let name = invocation.next_arg()?;
     check_valid(&name)?;
     let targets = invocation.targets_or_here()?;
@@ -185,12 +202,7 @@ fn run(invocation: &mut Invocation) -> SvnResult<()> {
             inherited,
             name: Some(&name),
         };
-        let mut all: Vec<FoundProps> = Vec::new();
-        list(&invocation.ctx, &request, &mut |found| {
-            all.push(found.clone());
-            Ok(())
-        })?;
-        all.sort_by(|a, b| path::compare(&a.path, &b.path));
+        let all = sorted(invocation, &request)?;
         let set = all.iter().filter(|f| f.props.as_ref().is_some_and(|p| !p.is_empty())).count();
         if depth == Depth::Empty && !inherited && set == 0 {
             invocation.out.warn(&SvnError::new(

@@ -328,22 +328,7 @@ impl Printer {
         }
         // Additions show no state of properties, for historic reasons.
         let props = if status.node == State::Added { State::None } else { status.props };
-        let place = match (status.switched, status.file_external) {
-            (true, _) => 'S',
-            (_, true) => 'X',
-            _ => ' ',
-        };
-        let columns: String = [
-            combined(status).letter(),
-            props.letter(),
-            if status.wc_locked { 'L' } else { ' ' },
-            if status.copied { '+' } else { ' ' },
-            place,
-            self.lock_letter(status),
-            tree,
-        ]
-        .into_iter()
-        .collect();
+        let columns = self.columns(status, props, tree);
         let path = local_style(path);
         let print = |line: String| match self.colour {
             false => self.out.text(&(line + "\n")),
@@ -368,6 +353,25 @@ impl Printer {
         let changed = status.changed.revision.map_or(unknown.to_owned(), |r| r.to_string());
         let author = status.changed.author.as_deref().unwrap_or(unknown);
         print(format!("{columns} {stale} {revision:>8} {changed:>8} {author:<12} {path}{more}"))
+    }
+
+    /// The letters that a line begins with.
+    fn columns(&self, status: &Status, props: State, tree: char) -> String {
+        let place = match (status.switched, status.file_external) {
+            (true, _) => 'S',
+            (_, true) => 'X',
+            _ => ' ',
+        };
+        let letters = [
+            combined(status).letter(),
+            props.letter(),
+            if status.wc_locked { 'L' } else { ' ' },
+            if status.copied { '+' } else { ' ' },
+            place,
+            self.lock_letter(status),
+            tree,
+        ];
+        letters.into_iter().collect()
     }
 
     fn lock_letter(&self, status: &Status) -> char {

@@ -103,17 +103,8 @@ impl Questions<'_> {
             self.say(&format!("Tree conflict on '{shown}':\n{description}\n"))?;
         }
         let mut menu = Menu::of(&conflict);
-        let recommended = menu.offers.iter().find(|o| Some(o.resolution) == conflict.recommended);
-        if let Some(offer) = recommended {
-            self.inv.out.text(&format!("Applying recommended resolution '{}':\n", offer.label))?;
-            match conflict.resolve(offer.resolution) {
-                Ok(()) => {
-                    note_settled(self.inv, &conflict);
-                    return Ok(Verdict::Settled);
-                }
-                Err(error) if is_worth_asking(&error) => {}
-                Err(error) => return Err(error),
-            }
+        if self.settles_as_recommended(&menu, &mut conflict)? {
+            return Ok(Verdict::Settled);
         }
         if menu.is_dumb() {
             self.say(
@@ -123,16 +114,10 @@ impl Questions<'_> {
         }
         let (mut chosen_place, mut chosen_node) = (false, false);
         loop {
-            let ambiguous = [
+            self.warn_of_ambiguity([
                 ("the repository", 'd', !chosen_place && menu.places.len() > 1),
                 ("the working copy", 'w', !chosen_node && menu.nodes.len() > 1),
-            ];
-            for (place, code, _) in ambiguous.into_iter().filter(|(_, _, is)| *is) {
-                self.inv.out.text(&format!(
-                    "Ambiguous move destinations exist in {place}; try the '{code}' option\n"
-                ))?;
-            }
-            self.inv.out.flush()?;
+            ])?;
             let given = ask_openly(&menu.question())?;
             *described = true;
             if let Some(offer) = menu.offers.iter().find(|offer| offer.code == given) {
@@ -165,6 +150,35 @@ impl Questions<'_> {
                 None => self.say("Unrecognized option.\n\n")?,
             }
         }
+    }
+
+    /// Tries what is recommended: false when there is something to ask.
+    fn settles_as_recommended(
+        &self,
+        menu: &Menu,
+        conflict: &mut TreeConflict<'_>,
+    ) -> SvnResult<bool> {
+        let recommended = menu.offers.iter().find(|o| Some(o.resolution) == conflict.recommended);
+        let Some(offer) = recommended else { return Ok(false) };
+        self.inv.out.text(&format!("Applying recommended resolution '{}':\n", offer.label))?;
+        match conflict.resolve(offer.resolution) {
+            Ok(()) => {
+                note_settled(self.inv, conflict);
+                Ok(true)
+            }
+            Err(error) if is_worth_asking(&error) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Says where a move may have gone to several places, and which option chooses one.
+    fn warn_of_ambiguity(&self, ambiguous: [(&str, char, bool); 2]) -> SvnResult<()> {
+        for (place, code, _) in ambiguous.into_iter().filter(|(_, _, is)| *is) {
+            self.inv.out.text(&format!(
+                "Ambiguous move destinations exist in {place}; try the '{code}' option\n"
+            ))?;
+        }
+        self.inv.out.flush()
     }
 
     /// Asks for one of several targets until there is an answer.

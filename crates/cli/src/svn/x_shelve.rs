@@ -1,6 +1,6 @@
 //! `svn x-shelve`.
 
-use sapwood_client::shelf::{self, Save, Shelf};
+use sapwood_client::shelf::{self, Save, SaveResult, Shelf};
 use sapwood_core::exact::Exact as _;
 use sapwood_core::props::names;
 use sapwood_core::{Depth, ErrorCode, PropList, SvnError, SvnResult};
@@ -97,16 +97,8 @@ pub(super) fn shelve(inv: &mut Invocation, keep_local: bool) -> SvnResult<()> {
         }
         Ok(())
     })?;
-    let failed = |message: String| Err(SvnError::new(ErrorCode::ILLEGAL_TARGET, message));
-    match saved.refused {
-        0 => {}
-        1 => return failed("1 path could not be shelved".to_owned()),
-        count => return failed(format!("{count} paths could not be shelved")),
-    }
-    if saved.shelved == 0 {
-        let done = if keep_local { "saved" } else { "shelved" };
-        return failed(format!("No local modifications could be {done}"));
-    }
+    let done = if keep_local { "saved" } else { "shelved" };
+    check_saved(&saved, done)?;
     let mut number = previous.map_or(0, |previous| previous.number).plus(1);
     if let Some(version) = &saved.version {
         number = version.number;
@@ -116,8 +108,18 @@ pub(super) fn shelve(inv: &mut Invocation, keep_local: bool) -> SvnResult<()> {
         shelf.set_revprops(revprops)?;
     }
     if !quiet {
-        let done = if keep_local { "saved" } else { "shelved" };
         inv.out.text(&format!("{done} '{name}' version {number}\n"))?;
     }
     Ok(())
+}
+
+/// That something was taken, and nothing refused.
+fn check_saved(saved: &SaveResult, done: &str) -> SvnResult<()> {
+    let failed = |message: String| Err(SvnError::new(ErrorCode::ILLEGAL_TARGET, message));
+    match saved.refused {
+        0 if saved.shelved == 0 => failed(format!("No local modifications could be {done}")),
+        0 => Ok(()),
+        1 => failed("1 path could not be shelved".to_owned()),
+        count => failed(format!("{count} paths could not be shelved")),
+    }
 }

@@ -4,7 +4,8 @@ use sapwood_core::exact::Exact;
 use sapwood_core::{ErrorCode, Revnum, SvnError, SvnResult};
 use sapwood_repos::verify::{VerifyNotice, VerifyOptions, verify};
 
-use crate::command::{Invocation, Runner, Subcommand, name, usage_error};
+use crate::command::{Invocation, Options, Runner, Subcommand, name, usage_error};
+use crate::output::Output;
 use crate::progress::Progress;
 use crate::report;
 use crate::revision::{self, RevisionSpec};
@@ -30,17 +31,23 @@ pub(super) const COMMAND: Subcommand = Subcommand {
     run: Runner::Repository(run),
 };
 
+/// The transaction to look at, in place of revisions.
+fn transaction(options: &Options) -> SvnResult<Option<String>> {
+    let (range, unspecified) = (options.revision, RevisionSpec::Unspecified);
+    let transaction = options.value(name::TRANSACTION)?;
+    if transaction.is_some() && (range.start != unspecified || range.end != unspecified) {
+        return Err(usage_error("--revision (-r) and --transaction (-t) are mutually exclusive"));
+    }
+    Ok(transaction)
+}
+
 fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
     invocation.take_args(0, 0)?;
     let prefix = invocation.prefix();
     let path = invocation.repository.clone();
     let options = &invocation.options;
     let range = options.revision;
-    let transaction = options.value(name::TRANSACTION)?;
-    let unspecified = RevisionSpec::Unspecified;
-    if transaction.is_some() && (range.start != unspecified || range.end != unspecified) {
-        return Err(usage_error("--revision (-r) and --transaction (-t) are mutually exclusive"));
-    }
+    let transaction = transaction(options)?;
     let repository = crate::repo::open_for_all(&path, options)?;
     let fs = repository.fs();
     if let Some(name) = transaction {
@@ -91,13 +98,25 @@ fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
         out.flush()?;
         super::leftovers::say(fs)?;
     }
+    end_of_run(out, &path, &summary)
+}
+
+/// Prints the summary of what was found wrong.
+///
+/// # Errors
+/// E205012 when there is something.
+fn end_of_run(
+    out: &mut Output,
+    path: &str,
+    summary: &[(Option<Revnum>, SvnError)],
+) -> SvnResult<()> {
     if summary.is_empty() {
         return Ok(());
     }
-    out.text(&summary_text(&summary))?;
+    out.text(&summary_text(summary))?;
     Err(SvnError::new(
         ErrorCode::CL_REPOS_VERIFY_FAILED,
-        format!("Failed to verify repository '{}'", crate::repo::local_style(&path)),
+        format!("Failed to verify repository '{}'", crate::repo::local_style(path)),
     ))
 }
 

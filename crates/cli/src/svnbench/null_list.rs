@@ -11,6 +11,7 @@ use sapwood_ra::{Dirent, DirentFields, ListRequest};
 
 use super::{depth, located, one_revision, table, targets, timed};
 use crate::command::{Invocation, Runner, Subcommand, name};
+use crate::remote::target::LocatedSession;
 use crate::report;
 
 #[derive(Debug, Default)]
@@ -30,6 +31,35 @@ impl Counts {
         if locked {
             self.locks.tally(1);
         }
+    }
+
+    /// Counts the entries of one target, with `verbose` its locks too: the bytes that came.
+    fn list(
+        &mut self,
+        located: &LocatedSession,
+        request: &ListRequest<'_>,
+        verbose: bool,
+    ) -> SvnResult<u64> {
+        let session = located.session.as_ref();
+        let mut locked = HashSet::new();
+        if verbose {
+            match session.get_locks(RelPath::ROOT, request.depth) {
+                Ok(locks) => locked.extend(locks.into_iter().map(|lock| lock.path)),
+                Err(e) if e.is_not_implemented() => {}
+                Err(e) => return Err(e),
+            }
+        }
+        let mut take = |path: &FsPath, dirent: &Dirent| {
+            self.take(dirent, !locked.is_empty() && locked.contains(path.as_str()));
+            Ok(())
+        };
+        match session.list(request, &mut take) {
+            Err(e) if e.is_unsupported() => {
+                by_hand(session, request, located.revision, &mut take)?;
+            }
+            other => other?,
+        }
+        Ok(session.bytes_transferred())
     }
 }
 
@@ -73,37 +103,17 @@ fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
         let (mut bytes, mut missing) = (0, false);
         let mut counts = Counts::default();
         for target in &targets {
-            let mut one = || {
-                let located = located(settings, target, revision)?;
-                let session = located.session.as_ref();
-                let mut locked = HashSet::new();
-                if verbose {
-                    match session.get_locks(RelPath::ROOT, depth) {
-                        Ok(locks) => locked.extend(locks.into_iter().map(|lock| lock.path)),
-                        Err(e) if e.is_not_implemented() => {}
-                        Err(e) => return Err(e),
-                    }
-                }
-                let request = ListRequest {
+            let found = located(settings, target, revision).and_then(|located| {
+                let wanted = ListRequest {
                     path: RelPath::ROOT,
                     revision: Some(located.revision),
                     patterns: (!patterns.is_empty()).then_some(&patterns),
                     depth,
                     fields: fields(verbose),
                 };
-                let mut take = |path: &FsPath, dirent: &Dirent| {
-                    counts.take(dirent, !locked.is_empty() && locked.contains(path.as_str()));
-                    Ok(())
-                };
-                match session.list(&request, &mut take) {
-                    Err(e) if e.is_unsupported() => {
-                        by_hand(session, &request, located.revision, &mut take)?;
-                    }
-                    other => other?,
-                }
-                Ok(session.bytes_transferred())
-            };
-            match one() {
+                counts.list(&located, &wanted, verbose)
+            });
+            match found {
                 Ok(transferred) => bytes = transferred,
                 Err(error) if error.is_no_target() => {
                     invocation.out.flush()?;

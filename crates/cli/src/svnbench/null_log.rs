@@ -145,15 +145,10 @@ fn check_relative(arguments: &[String]) -> SvnResult<()> {
     })
 }
 
-fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
-    let mut arguments: Vec<String> = arguments(invocation, true)?
-        .iter()
-        .map(|text| canonical_target(text))
-        .collect::<SvnResult<_>>()?;
-    let ranges = wanted_ranges(&invocation.options)?;
-    let first = arguments.remove(0);
+/// What is asked about, and the paths below it.
+fn target_and_paths(mut arguments: Vec<String>) -> SvnResult<(Target, Vec<RelPathBuf>)> {
     let of = |part| Of { program: "svnbench", command: "null-log", part };
-    let target = of(Part::Target).pegged_canonical(&first)?;
+    let target = of(Part::Target).pegged_canonical(&arguments.remove(0))?;
     if target.is_url() {
         check_relative(&arguments)?;
     }
@@ -161,7 +156,16 @@ fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
         let path = of(Part::Below).whole(text)?;
         Ok(RelPathBuf::canonicalize(&repo::canonical_path(&path)))
     };
-    let paths: Vec<RelPathBuf> = arguments.iter().map(below).collect::<SvnResult<_>>()?;
+    Ok((target, arguments.iter().map(below).collect::<SvnResult<_>>()?))
+}
+
+fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
+    let arguments: Vec<String> = arguments(invocation, true)?
+        .iter()
+        .map(|text| canonical_target(text))
+        .collect::<SvnResult<_>>()?;
+    let ranges = wanted_ranges(&invocation.options)?;
+    let (target, paths) = target_and_paths(arguments)?;
     let options = &invocation.options;
     let quiet = options.has(name::QUIET);
     let limit = options.value(name::LIMIT)?.map_or(Ok(0), |text| parse_limit(&text))?;

@@ -149,6 +149,13 @@ fn length(node: Option<&Node>) -> SvnResult<u64> {
     Ok(node.map_or(Ok(0), Node::length)?)
 }
 
+/// What comes before the hunks of a file.
+fn head_of(header: &str, (old, new): &(String, String)) -> Vec<u8> {
+    let mut lines = Vec::new();
+    write_header(&mut lines, old, new);
+    [locale::encode(header).as_ref(), &locale::encode_bytes(&lines)].concat()
+}
+
 /// All of a file; what no file holds is empty.
 fn read_all(node: Option<&Node>) -> SvnResult<Vec<u8>> {
     let mut bytes = Vec::new();
@@ -229,12 +236,9 @@ impl Differ<'_> {
                 return Ok(false);
             }
         }
+        let of_old = if old.is_some() { (Some(base_root), base_path) } else { (None, path) };
         let labels = || -> SvnResult<(String, String)> {
-            let old_label = match &old {
-                Some(_) => self.label(Some(base_root), base_path)?,
-                None => self.label(None, path)?,
-            };
-            Ok((old_label, self.label(Some(&self.root), path)?))
+            Ok((self.label(of_old.0, of_old.1)?, self.label(Some(&self.root), path)?))
         };
         if let Some(command) = self.command.clone() {
             let (old_label, new_label) = labels()?;
@@ -245,20 +249,12 @@ impl Differ<'_> {
             return Ok(true);
         }
         let options = DiffOptions::parse(&self.extensions)?;
-        let head = || -> SvnResult<Vec<u8>> {
-            let (old_label, new_label) = labels()?;
-            let mut lines = Vec::new();
-            write_header(&mut lines, &old_label, &new_label);
-            let mut head = locale::encode(header).into_owned();
-            head.extend_from_slice(&locale::encode_bytes(&lines));
-            Ok(head)
-        };
+        let head = || Ok::<_, SvnError>(head_of(header, &labels()?));
         let together = length(old.as_ref())?.saturating_add(length(new.as_ref())?);
         let differs = if together > LARGE {
             let head = head()?;
-            let texts = [SpooledText::new(old.as_ref())?, SpooledText::new(new.as_ref())?];
-            let [old_text, new_text] = &texts;
-            let diff = LargeDiff::new(options, old_text, new_text).map_err(|e| write_error(&e))?;
+            let [old, new] = &[SpooledText::new(old.as_ref())?, SpooledText::new(new.as_ref())?];
+            let diff = LargeDiff::new(options, old, new).map_err(|e| write_error(&e))?;
             if diff.has_changes() {
                 self.out.bytes(&head)?;
                 diff.write(self.out).map_err(|e| write_error(&e))?;
@@ -278,16 +274,20 @@ impl Differ<'_> {
             self.out.text("\n")?;
             return Ok(true);
         }
-        // An empty file was added or deleted: there is nothing to compare, but something to report.
+        if self.reports_empty(node) {
+            self.out.text(header)?;
+        }
+        Ok(false)
+    }
+
+    /// Whether an empty file was added or deleted: there is nothing to compare, but something to report.
+    fn reports_empty(&self, node: &ChangeNode) -> bool {
         let is_reported = match node.action {
             ChangeAction::Added => !self.no_added,
             ChangeAction::Deleted => !self.no_deleted,
             ChangeAction::Opened => false,
         };
-        if is_reported && !node.prop_mod {
-            self.out.text(header)?;
-        }
-        Ok(false)
+        is_reported && !node.prop_mod
     }
 
     fn file_lines(&mut self, old_label: &str, new_label: &str) -> SvnResult<()> {

@@ -27,22 +27,25 @@ pub(super) const COMMAND: Subcommand = Subcommand {
     run: Runner::Repository(run),
 };
 
+/// The property, and the path that it is of.
+fn named(args: &[String], revprop: bool) -> SvnResult<(&str, Option<FsPathBuf>)> {
+    let missing = |text| Err(SvnError::new(ErrorCode::CL_INSUFFICIENT_ARGS, text));
+    match (args, revprop) {
+        ([], true) => missing("Missing propname argument"),
+        ([], false) => missing("Missing propname and repository path arguments"),
+        ([_], false) => missing("Missing propname or repository path argument"),
+        ([name], true) => Ok((name, None)),
+        ([name, path], false) => Ok((name, Some(FsPathBuf::canonicalize(path)))),
+        _ => Err(usage_error("Too many arguments given")),
+    }
+}
+
 fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
     let revprop = invocation.options.has(name::REVPROP);
     let verbose = invocation.options.has(name::VERBOSE);
     let inherit = invocation.options.has(name::SHOW_INHERITED_PROPS);
     let args = arguments(invocation)?;
-    let missing = |text| Err(SvnError::new(ErrorCode::CL_INSUFFICIENT_ARGS, text));
-    let (name, path) = match (args.as_slice(), revprop) {
-        ([], true) => return missing("Missing propname argument"),
-        ([], false) => return missing("Missing propname and repository path arguments"),
-        ([_], false) => return missing("Missing propname or repository path argument"),
-        ([name], true) => (name, None),
-        ([name, path], false) => (name, Some(FsPathBuf::canonicalize(path))),
-        _ => {
-            return Err(usage_error("Too many arguments given"));
-        }
-    };
+    let (name, path) = named(&args, revprop)?;
     let context = Context::open(invocation)?;
     let Some(path) = path else {
         context.root()?;

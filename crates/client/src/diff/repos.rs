@@ -100,6 +100,26 @@ fn check(session: &dyn Session, [old, new]: &[DiffSide; 2]) -> SvnResult<()> {
     }
 }
 
+/// For each side where the difference is requested, and the name of the side there, if it is not itself that place.
+fn anchors(
+    session: &dyn Session,
+    old: &DiffSide,
+    new: &DiffSide,
+) -> SvnResult<[(UrlBuf, String); 2]> {
+    let themselves = || [(old.url.clone(), String::new()), (new.url.clone(), String::new())];
+    let root = session.root_url();
+    if old.url == root || new.url == root {
+        return Ok(themselves());
+    }
+    let anchors = [split(&old.url), split(&new.url)];
+    session.reparent(&anchors[0].0)?;
+    match session.check_path(RelPath::ROOT, Some(old.revision)) {
+        // A user that may not read the parent still sees what is below the targets.
+        Err(e) if e.is_unreadable() => Ok(themselves()),
+        other => other.map(|_| anchors),
+    }
+}
+
 pub(super) fn run(ctx: &Context, request: &Request<'_>, sink: Sink<'_>) -> SvnResult<()> {
     let session = sapwood_ra::open(&url_of(ctx, request.new)?, &ctx.ra)?;
     let [old, new] = places(ctx, request, session.as_ref())?;
@@ -107,19 +127,7 @@ pub(super) fn run(ctx: &Context, request: &Request<'_>, sink: Sink<'_>) -> SvnRe
     check(session.as_ref(), &both)?;
     let [old, new] = both;
     let root = session.root_url();
-    let mut anchors = [(old.url.clone(), String::new()), (new.url.clone(), String::new())];
-    if old.url != root && new.url != root {
-        anchors = [split(&old.url), split(&new.url)];
-        session.reparent(&anchors[0].0)?;
-        // A user that may not read the parent still sees what is below the targets.
-        match session.check_path(RelPath::ROOT, Some(old.revision)) {
-            Err(e) if e.is_unreadable() => {
-                anchors = [(old.url.clone(), String::new()), (new.url.clone(), String::new())];
-            }
-            other => drop(other?),
-        }
-    }
-    let [(anchor, target), (other_anchor, other_target)] = anchors;
+    let [(anchor, target), (other_anchor, other_target)] = anchors(session.as_ref(), &old, &new)?;
     session.reparent(&anchor)?;
     let both_dirs = old.kind == Some(NodeKind::Dir) && new.kind == Some(NodeKind::Dir);
     let local = [request.new, request.old].into_iter().find(|path| !is_url(path));

@@ -108,11 +108,8 @@ impl Merge<'_> {
         let depth = self.depth();
         let starts = if self.honors_mergeinfo() { Some(self.starts(source)) } else { None };
         let (start, below) = starts.unwrap_or((source.left.revision, Vec::new()));
-        if self
-            .changes
-            .as_ref()
-            .is_some_and(|known| known.are_none(start, &below, source.right.revision))
-        {
+        let last = source.right.revision;
+        if self.changes.as_ref().is_some_and(|known| known.are_none(start, &below, last)) {
             return Ok(());
         }
         let (primary, other) = (Rc::clone(&self.left), Rc::clone(&self.right));
@@ -120,8 +117,7 @@ impl Merge<'_> {
         let ignore_ancestry = self.options.ignore_ancestry;
         // Finished nodes need not come again. The server knows them by their paths in the last revision.
         let known = source.left.relpath == source.right.relpath;
-        let report =
-            reported_paths(start, below, known.then_some((&reached, source.right.revision)));
+        let report = reported_paths(start, below, known.then_some((&reached, last)));
         // From above the edit says what the source is, and the session need not be moved.
         let is_dir = matches!(self.kind, SourceKind::Assumed | SourceKind::Confirmed);
         let from_above = is_dir && self.may_ask_from_above(source);
@@ -147,12 +143,7 @@ impl Merge<'_> {
                 let result = if from_above {
                     let mut edit = RebasedEdit::new(&mut ahead, name);
                     let result = send_report(primary.as_ref(), &request, &report, depth, &mut edit);
-                    if edit.opened {
-                        kind = SourceKind::Confirmed;
-                    } else if kind == SourceKind::Assumed && (edit.refused || result.is_err()) {
-                        // A user who may not read what is above it is refused, too.
-                        kind = SourceKind::Refused;
-                    }
+                    kind = kind.after(edit.opened, edit.refused || result.is_err());
                     result
                 } else {
                     send_report(primary.as_ref(), &request, &report, depth, &mut ahead)

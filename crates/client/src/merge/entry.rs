@@ -230,16 +230,7 @@ fn cousins(
     let older = InterruptedMerge::older(&whole_of(source, target, options, same_repos))?;
     if let Some(older) = older.filter(|_| !options.record_only && !options.dry_run) {
         let done = cousins(ctx, target, [left, right], &older, common, same_repos, options)?;
-        let error = SvnError::new(
-            ErrorCode::CLIENT_NOT_READY_TO_MERGE,
-            format!(
-                "The merge that was stopped is complete; what came after r{} is left for a merge after \
-                 the next commit",
-                older.right.revision
-            ),
-        );
-        let shown = target.display_path();
-        ctx.notify(&Notify { error: Some(&error), ..Notify::new(Action::MergeWarning, &shown) });
+        warn_of_rest(ctx, target, older.right.revision);
         return Ok(done);
     }
     let way = |from: u64, to: u64| {
@@ -282,6 +273,19 @@ fn cousins(
         });
     }
     recorded
+}
+
+/// Says that a merge that was stopped is complete, and that what came later is not merged.
+fn warn_of_rest(ctx: &Context, target: &MergeTarget, revision: u64) {
+    let error = SvnError::new(
+        ErrorCode::CLIENT_NOT_READY_TO_MERGE,
+        format!(
+            "The merge that was stopped is complete; what came after r{revision} is left for a merge after \
+             the next commit"
+        ),
+    );
+    let shown = target.display_path();
+    ctx.notify(&Notify { error: Some(&error), ..Notify::new(Action::MergeWarning, &shown) });
 }
 
 /// The merge of the difference itself.

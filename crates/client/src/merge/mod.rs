@@ -198,6 +198,18 @@ pub(in crate::merge) enum SourceKind {
     Refused,
 }
 
+impl SourceKind {
+    /// What is known after an edit from above that was `opened` as a directory, or `refused`.
+    const fn after(self, opened: bool, refused: bool) -> Self {
+        match self {
+            _ if opened => Self::Confirmed,
+            // A user who may not read what is above it is refused, too.
+            Self::Assumed if refused => Self::Refused,
+            other => other,
+        }
+    }
+}
+
 impl std::fmt::Debug for Merge<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Merge").field("source", &self.source).finish_non_exhaustive()

@@ -398,10 +398,7 @@ fn flagged(
                 let before = entry.before.as_ref();
                 write_one(merge.wc(), &merge.undo, &entry.relpath, before, None)?;
             }
-            if let Some(gap) = &gap {
-                let left = RangeList::remove(gap, &forward(&ranges, reverse), false);
-                ranges = forward(&left, reverse);
-            }
+            ranges = without_gap(ranges, gap.as_ref(), reverse);
             if (!merge.options.record_only || merge.reintegrate) && !reverse {
                 ranges = merge.existing(ranges, &source, &range, !entry.noninheritable)?;
             }
@@ -419,6 +416,12 @@ fn flagged(
         }
     }
     Ok(())
+}
+
+/// Ranges without the revisions in which the source did not exist.
+fn without_gap(ranges: RangeList, gap: Option<&RangeList>, reverse: bool) -> RangeList {
+    let Some(gap) = gap else { return ranges };
+    forward(&RangeList::remove(gap, &forward(&ranges, reverse), false), reverse)
 }
 
 /// A range as it is reported: without revisions in which the source did not exist.

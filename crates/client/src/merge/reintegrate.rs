@@ -202,16 +202,8 @@ impl Both<'_> {
                     look(&history, &mergeinfo);
                     mergeinfo
                 }
-                None => {
-                    let revision = Some(Revnum(place.revision));
-                    let kind = visit(self.session, &place.url(), || {
-                        self.session.check_path(RelPath::ROOT, revision)
-                    })?;
-                    if kind.is_none() {
-                        continue;
-                    }
-                    remote::of(self.session, &place, Inherit::Inherited)?.unwrap_or_default()
-                }
+                None if !self.is_there(&place)? => continue,
+                None => remote::of(self.session, &place, Inherit::Inherited)?.unwrap_or_default(),
             };
             let left = self.not_in_source(&history, mergeinfo, &place)?;
             found.insert(place.relpath.into_string(), left);
@@ -243,6 +235,14 @@ impl Both<'_> {
                 .collect();
         }
         Ok((found, youngest))
+    }
+
+    /// Whether the repository has a node in a place.
+    fn is_there(&self, place: &RepoLocation) -> SvnResult<bool> {
+        let revision = Some(Revnum(place.revision));
+        let kind =
+            visit(self.session, &place.url(), || self.session.check_path(RelPath::ROOT, revision))?;
+        Ok(kind.is_some())
     }
 
     /// The part of a history that is neither the source's, nor merged into it.

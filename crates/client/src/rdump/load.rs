@@ -179,6 +179,23 @@ impl<'s> Loader<'s> {
         self.editor.as_deref_mut().ok_or_else(|| malformed("No commit is under way"))
     }
 
+    /// Opens what is changed: its handle, and where it came from.
+    fn open_changed(
+        &mut self,
+        path: &RelPath,
+        is_dir: bool,
+        base: Option<Revnum>,
+    ) -> SvnResult<(Option<Handle>, Option<Origin>)> {
+        if is_dir {
+            let open = self.go_to(path)?;
+            return Ok((Some(open.handle), open.origin));
+        }
+        let parent = self.go_to(path.parent())?;
+        let handle = self.editor()?.open_file(path, parent.handle, base)?;
+        let below = |(above, revision): Origin| (paths::join(&above, path.name()), revision);
+        Ok((Some(handle), parent.origin.map(below)))
+    }
+
     /// Closes and opens directories until the one at `path` is the innermost.
     fn go_to(&mut self, path: &RelPath) -> SvnResult<OpenDir> {
         self.editor()?;
@@ -338,16 +355,7 @@ impl DumpVisitor for Loader<'_> {
         let base = Some(self.base()?);
         match action.as_slice() {
             b"change" => {
-                if is_dir {
-                    let open = self.go_to(&path)?;
-                    (node.handle, node.origin) = (Some(open.handle), open.origin);
-                } else {
-                    let parent = self.go_to(path.parent())?;
-                    node.handle = Some(self.editor()?.open_file(&path, parent.handle, base)?);
-                    let name = path.name();
-                    node.origin =
-                        parent.origin.map(|(path, revision)| (paths::join(&path, name), revision));
-                }
+                (node.handle, node.origin) = self.open_changed(&path, is_dir, base)?;
             }
             b"delete" => {
                 let parent = self.go_to(path.parent())?;

@@ -103,11 +103,8 @@ impl Drive<'_> {
     ) -> Result<()> {
         let target_anchor = if operand.is_empty() { target_path } else { target_path.parent() };
         if !self.authorizer.readable(target_anchor)? {
-            return Err(SvnError::new(
-                ErrorCode::AUTHZ_ROOT_UNREADABLE,
-                "Not authorized to open root of edit operation",
-            )
-            .into());
+            let message = "Not authorized to open root of edit operation";
+            return Err(SvnError::new(ErrorCode::AUTHZ_ROOT_UNREADABLE, message).into());
         }
         let source_path = FsPathBuf::canonicalized(path::join(anchor, operand));
         let mut source = Source {

@@ -53,12 +53,12 @@ pub(super) fn user(
     if let Some(verdict) = &head.verdict {
         return checked(verdict, access);
     }
+    let delay = access.password_delay;
     if access.negotiate
         && let Some(token) = credentials::ticket(&head.headers)
     {
         // Who it is stands in the ticket.
-        let (user, delay) = (String::new(), access.password_delay);
-        let evidence = Evidence::Ticket(token, users.clone());
+        let (user, evidence) = (String::new(), Evidence::Ticket(token, users.clone()));
         return Err(Fail::Prove(Box::new(Claim { user, evidence, delay })));
     }
     let digest = users.htdigest.as_deref().and_then(|file| shared.nonces.proof(head, file, realm));
@@ -73,7 +73,6 @@ pub(super) fn user(
         }
         (None, _) => return Ok(signed_in(shared, head, access)),
     };
-    let delay = access.password_delay;
     let known = match &evidence {
         Evidence::Digest(is_right) => is_right.then(|| Principal::named(user.clone())),
         Evidence::Password(word, users) => users.have_proved(&shared.server.proved, &user, word),

@@ -108,21 +108,32 @@ impl Db {
             }
         } else {
             self.lower_moved_to(relpath, root_depth)?;
-            if let Some(row) = self.lowest_above(relpath, around.op_depth)?
-                && row.presence == Presence::BaseDeleted
-            {
-                self.remove_node(relpath, row.op_depth)?;
-            }
-            self.remove_deletions_above(relpath, around.op_depth)?;
+            self.remove_all_deletions_above(relpath, around.op_depth)?;
         }
         if around.op_depth > 0 && around.op_depth != op_depth {
-            let mut row = NodeRow::new(relpath, around.op_depth, Presence::NotPresent, base.kind);
-            row.repos_id = base.repos_id;
-            row.repos_path.clone_from(&base.repos_path);
-            row.revision = base.revision;
-            self.put_node(&row)?;
+            self.put_absence(&base, around.op_depth)?;
         }
         Ok(())
+    }
+
+    /// Removes the deletion of a node above a layer, and those of what is below it.
+    fn remove_all_deletions_above(&self, relpath: &RelPath, op_depth: i64) -> Result<()> {
+        if let Some(row) = self.lowest_above(relpath, op_depth)?
+            && row.presence == Presence::BaseDeleted
+        {
+            self.remove_node(relpath, row.op_depth)?;
+        }
+        self.remove_deletions_above(relpath, op_depth)
+    }
+
+    /// Says in a layer that it has no node in the place of one of BASE that is in a layer of its own.
+    fn put_absence(&self, base: &NodeRow, op_depth: i64) -> Result<()> {
+        let mut row =
+            NodeRow::new(base.relpath.as_path(), op_depth, Presence::NotPresent, base.kind);
+        row.repos_id = base.repos_id;
+        row.repos_path.clone_from(&base.repos_path);
+        row.revision = base.revision;
+        self.put_node(&row)
     }
 
     /// The rows of one layer at and below a path.

@@ -2,8 +2,9 @@
 
 use std::fs;
 use std::io;
+use std::path::Path;
 
-use sapwood_core::paths::RelPath;
+use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::{CancelToken, ErrorCode, PropList};
 
 use super::copy_origin::From;
@@ -15,7 +16,7 @@ use crate::node::Origin;
 use crate::pristine::PristineWriter;
 use crate::root::WorkingCopy;
 use crate::update::split_props;
-use crate::view::Status;
+use crate::view::{Status, View};
 use crate::work_item::WorkItem;
 
 /// As [`WorkingCopy::add_repos_file`].
@@ -41,6 +42,16 @@ pub(crate) fn add_foreign_file(
     add_file_from(wc, relpath, text, &PropList::new(), None, Some(props), cancel)
 }
 
+/// Copies a text that will be no text base to a temporary file, by its path below the root.
+fn copy_to_temporary(wc: &WorkingCopy, text: &Path) -> Result<RelPathBuf> {
+    let temporary = wc.temporary();
+    let failed = |e| Error::io(e, "Can't write file", &temporary);
+    let mut from = fs::File::open(text).map_err(failed)?;
+    let mut to = fs::File::create(&temporary).map_err(failed)?;
+    io::copy(&mut from, &mut to).map_err(failed)?;
+    wc.relpath(&temporary)
+}
+
 fn add_file_from(
     wc: &WorkingCopy,
     relpath: &RelPath,
@@ -50,26 +61,17 @@ fn add_file_from(
     local: Option<&PropList>,
     cancel: &CancelToken,
 ) -> Result<()> {
-    if let Some(view) = wc.view(relpath)?
-        && !matches!(view.status(), Status::NotPresent | Status::Deleted)
-    {
-        let shown = wc.abspath(relpath);
-        return Err(Error::new(
-            ErrorCode::ENTRY_EXISTS,
-            format!("Node '{}' exists.", shown.display()),
-        ));
+    let is_gone = |view: View| matches!(view.status(), Status::NotPresent | Status::Deleted);
+    if !wc.view(relpath)?.is_none_or(is_gone) {
+        let message = format!("Node '{}' exists.", wc.abspath(relpath).display());
+        return Err(Error::new(ErrorCode::ENTRY_EXISTS, message));
     }
     check_parent_of_addition(wc.db(), wc.disk(), relpath)?;
-    let mut source = None;
     let text = text.finish();
-    if origin.is_none() {
-        let temporary = wc.temporary();
-        let failed = |e| Error::io(e, "Can't write file", &temporary);
-        let mut from = fs::File::open(text.path()).map_err(failed)?;
-        let mut to = fs::File::create(&temporary).map_err(failed)?;
-        io::copy(&mut from, &mut to).map_err(failed)?;
-        source = Some(wc.relpath(&temporary)?);
-    }
+    let source = match origin {
+        Some(_) => None,
+        None => Some(copy_to_temporary(wc, text.path())?),
+    };
     let mut work = vec![WorkItem::FileInstall {
         relpath: relpath.to_owned(),
         use_commit_times: false,

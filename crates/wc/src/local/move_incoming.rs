@@ -29,6 +29,15 @@ use crate::local_mods::is_magic;
 use crate::root::{Disk, WorkingCopy, disk_kind};
 use crate::work_item::WorkItem;
 
+/// Of a file that was changed here, and deleted or moved on there.
+const FILE_WAS_DELETED: About = About {
+    old_kind: Some(NodeKind::File),
+    new_kind: None,
+    reason: Reason::Edited,
+    action: Action::Delete,
+    move_source: None,
+};
+
 /// As [`WorkingCopy::update_incoming_move`].
 pub(crate) fn update_incoming_move(
     wc: &WorkingCopy,
@@ -369,14 +378,7 @@ impl MoveUpdate<'_> {
             // It was deleted there, or moved on: what is here is kept, as a conflict of its own.
             self.require_parent_there(source, relpath)?;
             self.copy_node(source, relpath)?;
-            let about = About {
-                old_kind: Some(NodeKind::File),
-                new_kind: None,
-                reason: Reason::Edited,
-                action: Action::Delete,
-                move_source: None,
-            };
-            conflict = self.tree_conflict(relpath, &about)?;
+            conflict = self.tree_conflict(relpath, &FILE_WAS_DELETED)?;
             work = self.install_from(source, relpath)?;
         } else {
             conflict = self.check_there(relpath, NodeKind::File)?;

@@ -440,6 +440,19 @@ enum OnDisk {
     Other,
 }
 
+impl OnDisk {
+    /// What is at a path, by what the file system says of it as a file.
+    fn at(path: &Path, stat: Option<FileStat>) -> Self {
+        let is_dir = || fs::symlink_metadata(path).is_ok_and(|m| m.is_dir());
+        match stat {
+            Some(stat) if stat.file || stat.link => Self::File,
+            _ if is_dir() => Self::Dir,
+            Some(_) => Self::Other,
+            None => Self::Nothing,
+        }
+    }
+}
+
 /// The part of a revert that works on the disk.
 struct Restore<'r> {
     wc: &'r WorkingCopy,
@@ -503,19 +516,25 @@ impl Restore<'_> {
             self.report(Action::Revert, relpath);
         }
         if deep && is_dir {
-            self.remove_copies(relpath)?;
-            let children = match &self.todo {
-                Some(todo) if !todo.contains(relpath) => Vec::new(),
-                _ => self.wc.children(relpath)?,
-            };
-            for child in children {
-                if self.needs_look(child.relpath()) {
-                    self.node(child.relpath(), Some(&child), true, false)?;
-                }
-            }
+            self.below(relpath)?;
         }
         if target || is_dir {
             self.gone.notify(self.wc, relpath, &|value| self.gathered.notify(value));
+        }
+        Ok(())
+    }
+
+    /// What is below a directory.
+    fn below(&mut self, relpath: &RelPath) -> Result<()> {
+        self.remove_copies(relpath)?;
+        let children = match &self.todo {
+            Some(todo) if !todo.contains(relpath) => Vec::new(),
+            _ => self.wc.children(relpath)?,
+        };
+        for child in children {
+            if self.needs_look(child.relpath()) {
+                self.node(child.relpath(), Some(&child), true, false)?;
+            }
         }
         Ok(())
     }
@@ -555,13 +574,7 @@ impl Restore<'_> {
     ) -> Result<()> {
         let path = self.wc.abspath(relpath);
         let stat = stat_file(&path)?;
-        let is_dir = || fs::symlink_metadata(&path).is_ok_and(|m| m.is_dir());
-        let mut found = match stat {
-            Some(stat) if stat.file || stat.link => OnDisk::File,
-            _ if is_dir() => OnDisk::Dir,
-            Some(_) => OnDisk::Other,
-            None => OnDisk::Nothing,
-        };
+        let mut found = OnDisk::at(&path, stat);
         let gone = |e| Error::io(e, "Can't remove file", &path);
         match (copied, found) {
             (Some(Kind::File), OnDisk::File) => {
@@ -598,24 +611,30 @@ impl Restore<'_> {
             _ => {}
         }
         if found == OnDisk::Nothing && wanted.there {
-            match wanted.kind {
-                Kind::Dir => {
-                    fs::create_dir(&path)
-                        .map_err(|e| Error::io(e, "Can't create directory", &path))?;
-                }
-                Kind::File => {
-                    self.wc.db().add_work(&WorkItem::FileInstall {
-                        relpath: relpath.to_owned(),
-                        use_commit_times: self.wc.options().use_commit_times,
-                        record_fileinfo: true,
-                        source: None,
-                    })?;
-                }
-                Kind::Symlink | Kind::Unknown => {}
-            }
+            self.put_there(relpath, &path, wanted.kind)?;
             *changed = true;
         }
         Ok(())
+    }
+
+    /// Makes a directory; a file is written when the work that waits is done.
+    fn put_there(&self, relpath: &RelPath, path: &Path, kind: Kind) -> Result<()> {
+        match kind {
+            Kind::Dir => {
+                fs::create_dir(path).map_err(|e| Error::io(e, "Can't create directory", path))
+            }
+            Kind::File => self
+                .wc
+                .db()
+                .add_work(&WorkItem::FileInstall {
+                    relpath: relpath.to_owned(),
+                    use_commit_times: self.wc.options().use_commit_times,
+                    record_fileinfo: true,
+                    source: None,
+                })
+                .map(|_| ()),
+            Kind::Symlink | Kind::Unknown => Ok(()),
+        }
     }
 
     /// Handles an existing file: returns whether it must be written again. Otherwise its permission

@@ -32,6 +32,18 @@ pub struct Obstruction {
     pub working_copy: bool,
 }
 
+impl Obstruction {
+    /// Nothing is in the way, and nothing is there.
+    const NONE: Self = Self {
+        state: State::Inapplicable,
+        kind: None,
+        deleted: false,
+        excluded: false,
+        parent_depth: None,
+        working_copy: false,
+    };
+}
+
 /// A node that is there as the database says, as it was found.
 #[derive(Clone, Debug)]
 pub struct NodeOnDisk {
@@ -62,14 +74,7 @@ pub(crate) fn obstruction(
     let disk = on_disk(&abspath)?;
     let plain = disk.is_some_and(|(_, plain)| plain);
     let disk = disk.map(|(kind, _)| kind);
-    let mut found = Obstruction {
-        state: State::Inapplicable,
-        kind: None,
-        deleted: false,
-        excluded: false,
-        parent_depth: None,
-        working_copy: false,
-    };
+    let mut found = Obstruction::NONE;
     let inner = !is_target && !relpath.is_empty() && !plain && layout::db(&abspath).exists();
     if inner {
         found.state = State::Obstructed;

@@ -94,20 +94,16 @@ pub(crate) fn report(wc: &WorkingCopy, how: &Crawl<'_>, report: &mut dyn Report)
         _ => Scope::One(how.target),
     };
     let (table, incomplete) = nodes_to_report(wc, &base, how, scope)?;
+    let locks = wc.db().locks()?.into_iter().filter(|lock| lock.repos_id == repos_id);
     let mut crawler = Crawler {
         wc,
         how,
         report,
-        locks: HashMap::new(),
+        locks: locks.map(|lock| (lock.repos_relpath, lock.token)).collect(),
         root: wc.db().repository(repos_id)?.root,
         table: &table,
         incomplete: incomplete.as_ref(),
     };
-    for lock in wc.db().locks()? {
-        if lock.repos_id == repos_id {
-            crawler.locks.insert(lock.repos_relpath, lock.token);
-        }
-    }
     if how.restore && disk_kind(&wc.abspath(how.target))?.is_none() {
         crawler.restore(how.target)?;
     }
@@ -198,6 +194,14 @@ impl Crawler<'_> {
         self.root.join(repos_path)
     }
 
+    fn repos_path(&self, node: &Node, row: &Layer) -> RelPathBuf {
+        match &row.repos_path {
+            ReposPath::Unset => RelPathBuf::default(),
+            ReposPath::Implied => self.table.implied_path(&node.relpath),
+            ReposPath::At(path) => path.clone(),
+        }
+    }
+
     fn lock_of(&self, repos_path: &RelPath) -> Option<String> {
         self.locks.get(repos_path).cloned()
     }
@@ -276,11 +280,7 @@ impl Crawler<'_> {
             // What nearly all files are: there is nothing to say.
             return Ok(());
         }
-        let repos_path = match &row.repos_path {
-            ReposPath::Unset => RelPathBuf::default(),
-            ReposPath::Implied => self.table.implied_path(&node.relpath),
-            ReposPath::At(path) => path.clone(),
-        };
+        let repos_path = self.repos_path(node, row);
         let repos_path = repos_path.as_path();
         let switched = !plain && reported.repos_path.child(node.name()) != repos_path;
         let child = Child { below, repos_path, switched, revision };

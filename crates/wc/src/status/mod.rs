@@ -245,12 +245,7 @@ fn walk_some(
     // Of the directories above, only the children that lead to a directory to look at are
     // added.
     for (dir, below) in leads.into_iter().filter(|(dir, _)| !dirs.contains(*dir)) {
-        let look = Some(Look::DIR);
-        let lead = |path: &RelPath| {
-            let node = table.number(path)?;
-            Some(Item::Versioned { node, look, check_text: false })
-        };
-        items.insert(dir.to_owned(), below.into_iter().filter_map(lead).collect());
+        items.insert(dir.to_owned(), leading(&table, below));
     }
     if settles {
         let found = found.into_inner().unwrap_or_else(PoisonError::into_inner);
@@ -258,6 +253,16 @@ fn walk_some(
     }
     let context = Some(Context::of_target(wc, &table, relpath)?);
     Ok(Some(Found { target, table, items, context }))
+}
+
+/// Directories that are looked at only for what is below them.
+fn leading(table: &Table, dirs: BTreeSet<&RelPath>) -> Vec<Item> {
+    let look = Some(Look::DIR);
+    let lead = |path: &RelPath| {
+        let node = table.number(path)?;
+        Some(Item::Versioned { node, look, check_text: false })
+    };
+    dirs.into_iter().filter_map(lead).collect()
 }
 
 /// A target that is no directory with versioned nodes below.
