@@ -18,8 +18,8 @@ pub(super) const COMMAND: Command = Command {
          usage: x-shelve [--keep-local] SHELF [PATH...]\n\
          \n  \
          Make a new version of SHELF of the local changes at and below the PATHs, and take them out of the\n  \
-         working copy, unless there is --keep-local. The shelf is made if there is none of this name;\n  \
-         -m and -F set its log message. 'svn x-unshelve SHELF' brings the changes back.\n\
+         working copy, unless there is --keep-local. The shelf is made if there is none of this\n  \
+         name; -m and -F set its log message. 'svn x-unshelve SHELF' brings the changes back.\n\
          \n  \
          In the store that 'shelf2' names, files that were changed, added or deleted can be shelved, and\n  \
          properties, but no copies, moves, and directories that come or go; in that of 'shelf3' all that can\n  \
