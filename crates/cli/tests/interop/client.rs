@@ -128,7 +128,7 @@ fn contents_and_blame() {
 #[test]
 fn checkouts_exports_and_updates() {
     for_each(|repo, pair| {
-        let revisions = revisions(repo, 7);
+        let revisions = revisions(repo, 10);
         for revision in &revisions {
             let number = revision.to_string();
             pair.svn_unordered(&["export", "-r", &number, "%u", "export"]);
@@ -231,14 +231,14 @@ fn switches() {
 #[test]
 fn diffs() {
     for_each(|repo, pair| {
-        for from in revisions(repo, 8) {
+        for from in revisions(repo, 12) {
             for to in (1..=repo.history.youngest()).rev().step_by(11) {
                 let range = format!("{from}:{to}");
                 pair.svn_unordered(&["diff", "-r", &range, "%u"]);
                 pair.svn_unordered(&["diff", "--summarize", "--xml", "-r", &range, "%u"]);
             }
         }
-        for revision in revisions(repo, 2) {
+        for revision in revisions(repo, 4) {
             pair.svn_unordered(&["diff", "-c", &revision.to_string(), "--git", "%u"]);
             pair.svn_unordered(&["diff", "-c", &revision.to_string(), "--notice-ancestry", "%u"]);
         }
