@@ -7,9 +7,9 @@
 use std::cell::{Cell, RefCell};
 use std::time::{Duration, Instant};
 
-use sapwood_core::CancelToken;
 use sapwood_core::notify::{KeptNotify, Notify};
 use sapwood_core::paths::RelPath;
+use sapwood_core::{CancelToken, len64};
 
 use crate::error::{Error, Result};
 use crate::locks::{Lock, owns_lock};
@@ -131,9 +131,11 @@ impl Gathered<'_> {
     }
 
     fn is_enough(&self) -> bool {
-        !self.nested
-            && (self.wc.db().gathered() >= MOST
-                || (self.wc.db().gathered() > 0 && self.since.get().elapsed() > LONGEST))
+        let changes = self.wc.db().gathered();
+        let is_late = || self.since.get().elapsed() > LONGEST;
+        // Where there is much to say and nothing to commit, what is said does not wait for the end.
+        let is_long = || len64(self.kept.borrow().len()) >= u64::from(MOST);
+        !self.nested && (changes >= MOST || if changes > 0 { is_late() } else { is_long() })
     }
 
     /// Commits the changes, runs what they queued, and reports them.
@@ -170,5 +172,39 @@ impl Gathered<'_> {
         for value in std::mem::take(&mut *self.kept.borrow_mut()) {
             (self.notify)(&value.notify());
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use sapwood_core::notify::Action;
+
+    use super::*;
+    use crate::Options;
+
+    /// How many notices were kept at most, of `count` that come after each other; all of them are reported.
+    fn most_kept(count: u32) -> usize {
+        let folder = tempfile::tempdir().unwrap();
+        let wc = WorkingCopy::create(folder.path(), Options::default()).unwrap();
+        let (reported, mut most) = (Cell::new(0), 0);
+        let notify = |_: &Notify<'_>| reported.set(reported.get() + 1);
+        let gathered = wc.gather(&CancelToken::new(), &notify, |gathered| {
+            for _ in 0..count {
+                gathered.notify(&Notify::new(Action::Revert, "f"));
+                most = most.max(gathered.kept.borrow().len());
+                gathered.step()?;
+            }
+            Ok::<_, Error>(())
+        });
+        gathered.unwrap();
+        assert_eq!(reported.get(), count);
+        most
+    }
+
+    #[test]
+    fn notices_of_what_is_committed_do_not_wait() {
+        assert_eq!(most_kept(10), 10);
+        let most = usize::try_from(MOST).unwrap();
+        assert_eq!([most_kept(MOST * 2), most_kept(MOST * 8)], [most; 2]);
     }
 }
