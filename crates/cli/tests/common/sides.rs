@@ -136,8 +136,14 @@ impl Side {
     }
 }
 
-/// A line; of the first of a log entry what is not its date.
+/// When the text of a file was written.
+const UPDATED: &str = "Text Last Updated: ";
+
+/// A line; of the first of a log entry, and of one that says when a text was written, what is not the date.
 fn without_date(line: &str) -> String {
+    if line.starts_with(UPDATED) {
+        return UPDATED.to_owned();
+    }
     let parts: Vec<&str> = line.split(" | ").collect();
     match parts.as_slice() {
         [revision, author, _, rest @ ..] if revision.starts_with('r') => {
