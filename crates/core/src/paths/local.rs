@@ -43,15 +43,8 @@ impl LocalPathBuf {
     pub fn from_path(path: &Path) -> Result<Self, NotCanonical> {
         let wrong = || NotCanonical { text: path.display().to_string(), kind: "absolute path" };
         let text = path.to_str().filter(|text| text.starts_with('/')).ok_or_else(wrong)?;
-        let mut names: Vec<&str> = Vec::new();
-        for name in text.split('/') {
-            match name {
-                "" | "." => {}
-                ".." => drop(names.pop()),
-                name => names.push(name),
-            }
-        }
-        Ok(Self::trusted(format!("/{}", names.join("/"))))
+        let found = absolute_from(Path::new("/"), Path::new(text)).into_os_string();
+        found.into_string().map(Self::trusted).map_err(|_| wrong())
     }
 }
 
