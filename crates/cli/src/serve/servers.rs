@@ -70,16 +70,25 @@ impl ServersConfig {
         self.tls_certificate.clone()
     }
 
-    /// The files of TLS, if there are any; otherwise the name of the one that is missing beside others.
-    fn tls(&self) -> Result<Option<TlsFiles>, &'static str> {
-        let [certificate, key, authorities] = match [
+    /// The settings of TLS, each with its name.
+    const fn tls_settings(&self) -> [(&'static str, &Option<PathBuf>); 3] {
+        [
             ("tls-certificate", &self.tls_certificate),
             ("tls-key", &self.tls_key),
             ("tls-ca", &self.tls_ca),
-        ] {
-            files if files.iter().all(|(_, file)| file.is_none()) => return Ok(None),
-            files => files.map(|(name, file)| file.clone().ok_or(name)),
-        };
+        ]
+    }
+
+    /// The files of TLS, if there are any.
+    ///
+    /// # Errors
+    /// The name of a setting that is missing beside others.
+    fn tls(&self) -> Result<Option<TlsFiles>, &'static str> {
+        let settings = self.tls_settings();
+        if settings.iter().all(|(_, file)| file.is_none()) {
+            return Ok(None);
+        }
+        let [certificate, key, authorities] = settings.map(|(name, file)| file.clone().ok_or(name));
         Ok(Some(TlsFiles { certificate: certificate?, key: key?, authorities: authorities? }))
     }
 
@@ -139,9 +148,7 @@ impl ServersConfig {
 
     /// Files of TLS that cannot be used.
     fn of_tls(&self) -> Option<Problem> {
-        let set = [&self.tls_certificate, &self.tls_key, &self.tls_ca];
-        let names = ["tls-certificate", "tls-key", "tls-ca"];
-        let first = names.into_iter().zip(set).find(|(_, file)| file.is_some());
+        let first = self.tls_settings().into_iter().find(|(_, file)| file.is_some());
         let setting = format!("servers.{}", first.map_or("own", |(name, _)| name));
         let error = |why: String| Some(Problem::error(setting, format!("[servers]: {why}")));
         let host = match &self.dns {
