@@ -1,7 +1,7 @@
 //! Changing the properties of revisions.
 //!
-//! All of it happens under the write lock, and with no packer at the revision's shard. The number in `revprop-generation` is odd from before a change becomes visible until
-//! after, so that other programs forget what they keep. A pack that has room is replaced in one step; one that becomes too
+//! All of it happens under the write lock, and with no packer at the revision's shard. The number in `revprop-generation` is
+//! odd from before a change becomes visible until after, so that other programs forget what they keep. A pack that has room is replaced in one step; one that becomes too
 //! large is divided: parts get new names, then the manifest names them, then the old file goes. A reader sees the old or the new
 //! properties, and a crash leaves at most files that no manifest names.
 
