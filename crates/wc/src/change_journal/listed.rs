@@ -1,9 +1,7 @@
 //! The list of the rows that a connection changes.
 //!
-//! When a statement names the row that it changes ([`Touches`]), that row is listed before it runs. Before the first
-//! statement that does not, triggers of this connection alone (`TEMP`, so not in wc.db) are created, which pass the
-//! paths of changed rows to our functions. Creating them and planning each statement with them costs 0.15 ms of
-//! processor time, of 6.3 for the commit of one file (docs/results/what-pays.tsv); such a commit needs no triggers.
+//! Before the first statement that changes rows of NODES or ACTUAL_NODE, triggers of this connection alone (`TEMP`,
+//! so not in wc.db) are created, which pass the paths of changed rows to our functions.
 //!
 //! When a transaction is rolled back, its paths stay in the list: looking at more than what changed does no
 //! harm. But the recorded revision of all rows would be wrong then: if there is one, the list is not used.
@@ -16,7 +14,7 @@ use rusqlite::functions::{Context, FunctionFlags};
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, params};
 use sapwood_core::exact::Exact;
-use sapwood_core::paths::{RelPath, RelPathBuf};
+use sapwood_core::paths::RelPathBuf;
 
 use super::changes::Changes;
 
@@ -45,25 +43,6 @@ const COLUMNS: [&str; 15] = [
     "file_external",
     "inherited_props",
 ];
-
-/// With more rows than this, from statements that name theirs, triggers are cheaper than a query for each
-/// row.
-const NAMED: usize = 64;
-
-/// Which rows that a status depends on a statement can change.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Touches<'a> {
-    /// Any rows.
-    Rows,
-    /// One layer of a path, whether it is there or not.
-    Row(&'a RelPath, i64),
-    /// The layers that a path has.
-    Path(&'a RelPath),
-    /// The row of ACTUAL_NODE of a path.
-    Actual(&'a RelPath),
-    /// No row of NODES or ACTUAL_NODE.
-    Nothing,
-}
 
 /// What was changed. Clones share one list.
 #[derive(Clone, Debug, Default)]
@@ -123,46 +102,8 @@ impl ChangedRows {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Before a statement: lists what it changes, or lets triggers do so from now on.
-    pub(crate) fn before(
-        &self,
-        connection: &Connection,
-        wc_id: i64,
-        touches: Touches<'_>,
-    ) -> rusqlite::Result<()> {
-        let (path, layer, sql) = match touches {
-            Touches::Row(path, layer) => (path, Some(layer), NODES_OF),
-            Touches::Path(path) => (path, None, NODES_OF),
-            Touches::Actual(path) => (path, Some(ACTUAL), ACTUAL_OF),
-            Touches::Rows => return self.listen(connection),
-            Touches::Nothing => return Ok(()),
-        };
-        let mut list = self.list();
-        if list.has_triggers || list.count >= NAMED {
-            drop(list);
-            return self.listen(connection);
-        }
-        let known = list.rows.get(path.as_str());
-        if layer.is_some_and(|layer| known.is_some_and(|layers| layers.contains_key(&layer))) {
-            return Ok(());
-        }
-        let mut statement = connection.prepare_cached(sql)?;
-        let mut rows = statement.query(params![wc_id, path.as_str()])?;
-        while let Some(row) = rows.next()? {
-            let at: i64 = row.get(0)?;
-            if layer.is_none_or(|layer| layer == at) {
-                let columns = [row.get_ref(2)?, row.get_ref(3)?];
-                list.touch(path.as_str(), at, || patterns(&columns));
-            }
-        }
-        if let Some(layer) = layer {
-            list.touch(path.as_str(), layer, Vec::new);
-        }
-        Ok(())
-    }
-
     /// Lets the connection list its changes here from now on, if it does not yet.
-    fn listen(&self, connection: &Connection) -> rusqlite::Result<()> {
+    pub(crate) fn listen(&self, connection: &Connection) -> rusqlite::Result<()> {
         let (full, listens) = {
             let list = self.list();
             (list.count >= LIMIT, list.has_triggers)
@@ -477,17 +418,17 @@ mod tests {
         };
         assert_eq!(triggers(), 7);
         connection.execute_batch("BEGIN").unwrap();
-        listed.before(&connection, 1, Touches::Rows).unwrap();
+        listed.listen(&connection).unwrap();
         assert_eq!(triggers(), 0);
         connection.execute_batch("ROLLBACK").unwrap();
         listed.take_back(&connection);
         assert_eq!(triggers(), 7);
-        listed.before(&connection, 1, Touches::Rows).unwrap();
-        listed.before(&connection, 1, Touches::Rows).unwrap();
+        listed.listen(&connection).unwrap();
+        listed.listen(&connection).unwrap();
         assert_eq!(triggers(), 0);
         assert_eq!(touched(&connection, &listed), None);
         listed.clear();
-        listed.before(&connection, 1, Touches::Rows).unwrap();
+        listed.listen(&connection).unwrap();
         assert_eq!(triggers(), 7);
     }
 }

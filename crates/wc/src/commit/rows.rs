@@ -5,7 +5,7 @@ use sapwood_core::Revnum;
 use sapwood_core::exact::signed;
 use sapwood_core::paths::{RelPath, RelPathBuf, UrlBuf};
 
-use crate::db::{Db, Paths, Touches, below, depth_of};
+use crate::db::{Db, Paths, below, depth_of};
 use crate::error::{Error, Result};
 
 /// A node that was moved away, and where to.
@@ -169,8 +169,7 @@ impl Db {
     /// Forgets the locks at and below a path in a repository.
     pub(super) fn remove_locks_below(&self, repos_id: i64, repos_path: &RelPath) -> Result<()> {
         let (above, end) = below(repos_path);
-        self.execute_on(
-            Touches::Nothing,
+        self.execute_aside(
             "DELETE FROM lock WHERE repos_id = ?1 AND (repos_relpath = ?2 OR (repos_relpath > ?3 \
              AND repos_relpath < ?4))",
             params![repos_id, repos_path.as_str(), above, end],

@@ -6,7 +6,7 @@ use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::{PropList, Sha1};
 
 use super::value::{Paths, Sha1Column};
-use super::{Db, Touches, at_and_below, below, parent_of, read_props};
+use super::{Db, at_and_below, below, parent_of, read_props};
 use crate::error::Result;
 
 /// A row of ACTUAL_NODE.
@@ -134,8 +134,7 @@ impl Db {
             self.remove_actual(&row.relpath)?;
             return Ok(());
         }
-        self.execute_on(
-            Touches::Actual(&row.relpath),
+        self.execute(
             "INSERT OR REPLACE INTO actual_node (wc_id, local_relpath, parent_relpath, properties, \
              changelist, conflict_data, older_checksum, left_checksum, right_checksum) VALUES (?1, \
              ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
@@ -160,7 +159,6 @@ impl Db {
     /// SQLite's.
     pub(crate) fn remove_actual(&self, relpath: &RelPath) -> Result<bool> {
         let sql = "DELETE FROM actual_node WHERE wc_id = ?1 AND local_relpath = ?2";
-        let touches = Touches::Actual(relpath);
-        Ok(self.execute_on(touches, sql, params![self.wc_id, relpath.as_str()])? > 0)
+        Ok(self.execute(sql, params![self.wc_id, relpath.as_str()])? > 0)
     }
 }

@@ -5,7 +5,7 @@ use sapwood_core::Revnum;
 use sapwood_core::paths::{RelPath, RelPathBuf};
 
 use super::value::{Kind, Paths, Presence, revision_of, revision_value};
-use super::{Db, Touches, below};
+use super::{Db, below};
 use crate::error::Result;
 
 /// A row of EXTERNALS.
@@ -92,8 +92,7 @@ impl Db {
     /// # Errors
     /// SQLite's.
     pub fn put_external(&self, row: &ExternalRow) -> Result<()> {
-        self.execute_on(
-            Touches::Nothing,
+        self.execute_aside(
             "INSERT OR REPLACE INTO externals (wc_id, local_relpath, parent_relpath, repos_id, \
              presence, kind, def_local_relpath, def_repos_relpath, def_operational_revision, \
              def_revision) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
@@ -120,6 +119,6 @@ impl Db {
     pub fn remove_external(&self, relpath: &RelPath) -> Result<bool> {
         let sql = "DELETE FROM externals WHERE wc_id = ?1 AND local_relpath = ?2";
         let params = params![self.wc_id, relpath.as_str()];
-        Ok(self.execute_on(Touches::Nothing, sql, params)? > 0)
+        Ok(self.execute_aside(sql, params)? > 0)
     }
 }

@@ -4,8 +4,8 @@ use rusqlite::{Row, params};
 use sapwood_core::date::Timestamp;
 use sapwood_core::paths::{RelPath, RelPathBuf};
 
+use super::Db;
 use super::value::Paths;
-use super::{Db, Touches};
 use crate::error::Result;
 
 /// A row of LOCK.
@@ -70,8 +70,7 @@ impl Db {
     /// # Errors
     /// SQLite's.
     pub(crate) fn put_lock(&self, row: &LockRow) -> Result<()> {
-        self.execute_on(
-            Touches::Nothing,
+        self.execute_aside(
             "INSERT OR REPLACE INTO lock (repos_id, repos_relpath, lock_token, lock_owner, \
              lock_comment, lock_date) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
             params![
@@ -92,6 +91,6 @@ impl Db {
     /// SQLite's.
     pub(crate) fn remove_lock(&self, repos_id: i64, repos_relpath: &RelPath) -> Result<bool> {
         let sql = "DELETE FROM lock WHERE repos_id = ?1 AND repos_relpath = ?2";
-        Ok(self.execute_on(Touches::Nothing, sql, params![repos_id, repos_relpath.as_str()])? > 0)
+        Ok(self.execute_aside(sql, params![repos_id, repos_relpath.as_str()])? > 0)
     }
 }

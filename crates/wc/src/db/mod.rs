@@ -31,7 +31,6 @@ use sapwood_core::exact::{Exact, len64, signed};
 use sapwood_core::paths::RelPath;
 
 use crate::change_journal::listed::ChangedRows;
-pub(crate) use crate::change_journal::listed::Touches;
 use crate::change_journal::touched::{self, Tracking};
 use crate::change_journal::{Changes, Since, State};
 use crate::clock::{FileClock, RecordedTimes};
@@ -86,6 +85,15 @@ pub struct Db {
     settings: Cell<Settings>,
     /// The clock of the files whose times it records.
     clock: Arc<FileClock>,
+}
+
+/// What a statement changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Touches {
+    /// Rows of NODES or ACTUAL_NODE, on which a status depends.
+    Nodes,
+    /// Rows of other tables.
+    Others,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -524,17 +532,15 @@ impl Db {
 
     /// Runs a statement that can change any rows; returns how many it changed.
     pub(crate) fn execute(&self, sql: &str, params: impl Params) -> Result<usize> {
-        self.execute_on(Touches::Rows, sql, params)
+        self.execute_on(Touches::Nodes, sql, params)
     }
 
-    /// Runs a statement that changes only the named rows of NODES and ACTUAL_NODE; returns how many rows it
-    /// changed.
-    pub(crate) fn execute_on(
-        &self,
-        touches: Touches<'_>,
-        sql: &str,
-        params: impl Params,
-    ) -> Result<usize> {
+    /// Runs a statement that changes rows of other tables than NODES and ACTUAL_NODE; returns how many.
+    pub(crate) fn execute_aside(&self, sql: &str, params: impl Params) -> Result<usize> {
+        self.execute_on(Touches::Others, sql, params)
+    }
+
+    fn execute_on(&self, touches: Touches, sql: &str, params: impl Params) -> Result<usize> {
         if matches!(self.open.get(), Open::Asking | Open::Asked) {
             return self.released(|| self.execute_on(touches, sql, params));
         }
@@ -546,7 +552,9 @@ impl Db {
                 return self.write(|db| db.execute_on(touches, sql, params));
             }
         }
-        self.list_before(touches);
+        if touches == Touches::Nodes {
+            self.list_changes();
+        }
         let changed = self.connection.prepare_cached(sql)?.execute(params)?;
         if self.open.get() == Open::Gathered {
             // A statement alone is undone by itself when it fails.
@@ -557,14 +565,14 @@ impl Db {
 
     /// Runs statements that can change any rows, within a transaction.
     pub(crate) fn execute_all(&self, sql: &str) -> Result<()> {
-        self.list_before(Touches::Rows);
+        self.list_changes();
         Ok(self.connection.execute_batch(sql)?)
     }
 
-    /// Lists what a statement is about to change; if that fails, nothing is cached from here on.
-    fn list_before(&self, touches: Touches<'_>) {
+    /// Has the rows listed that statements change; if that fails, nothing is cached from here on.
+    fn list_changes(&self) {
         if matches!(self.tracking.get(), Tracking::Since(..))
-            && self.listed.before(&self.connection, self.wc_id, touches).is_err()
+            && self.listed.listen(&self.connection).is_err()
         {
             self.tracking.set(Tracking::Off);
         }

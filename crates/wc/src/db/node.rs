@@ -10,7 +10,7 @@ use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::{Depth, PropList, Revnum, Sha1};
 
 use super::value::{DepthColumn, Kind, Paths, Presence, Sha1Column, revision_of, revision_value};
-use super::{Db, Touches, below, parent_of, read_props};
+use super::{Db, below, parent_of, read_props};
 use crate::error::{Error, Result};
 
 /// A row of NODES. Times are microseconds since 1970, sizes bytes.
@@ -291,9 +291,7 @@ impl Db {
     /// SQLite's.
     pub fn put_node(&self, row: &NodeRow) -> Result<()> {
         row.last_mod_time.inspect(|time| self.clock().note(*time));
-        self.execute_on(
-            Touches::Row(&row.relpath, row.op_depth),
-            "INSERT OR REPLACE INTO nodes (wc_id, local_relpath, op_depth, parent_relpath, repos_id, \
+        self.execute("INSERT OR REPLACE INTO nodes (wc_id, local_relpath, op_depth, parent_relpath, repos_id, \
              repos_path, revision, presence, moved_here, moved_to, kind, properties, depth, checksum, \
              changed_revision, changed_date, changed_author, translated_size, last_mod_time, \
              dav_cache, file_external, inherited_props) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, \
@@ -332,8 +330,7 @@ impl Db {
     /// SQLite's.
     pub(crate) fn remove_node(&self, relpath: &RelPath, op_depth: i64) -> Result<bool> {
         let sql = "DELETE FROM nodes WHERE wc_id = ?1 AND local_relpath = ?2 AND op_depth = ?3";
-        let touches = Touches::Row(relpath, op_depth);
-        Ok(self.execute_on(touches, sql, params![self.wc_id, relpath.as_str(), op_depth])? > 0)
+        Ok(self.execute(sql, params![self.wc_id, relpath.as_str(), op_depth])? > 0)
     }
 
     /// Removes one layer of all that lies below a path (not of the path).
@@ -362,8 +359,7 @@ impl Db {
     /// SQLite's.
     pub(crate) fn record_fileinfo(&self, relpath: &RelPath, size: i64, mtime: i64) -> Result<()> {
         self.clock().note(mtime);
-        self.execute_on(
-            Touches::Path(relpath),
+        self.execute(
             "UPDATE nodes SET translated_size = ?3, last_mod_time = ?4 WHERE wc_id = ?1 AND \
              local_relpath = ?2 AND op_depth = (SELECT MAX(op_depth) FROM nodes WHERE wc_id = ?1 \
              AND local_relpath = ?2)",

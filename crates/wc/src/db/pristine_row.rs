@@ -4,8 +4,8 @@ use rusqlite::params;
 use sapwood_core::exact::{len64, signed};
 use sapwood_core::{Md5, Sha1};
 
+use super::Db;
 use super::value::{Sha1Column, md5_text, parse_md5};
-use super::{Db, Touches};
 use crate::error::{Error, Result};
 
 /// A row of PRISTINE.
@@ -53,8 +53,7 @@ impl Db {
     /// # Errors
     /// SQLite's.
     pub(crate) fn add_pristine(&self, sha1: &Sha1, md5: &Md5, size: u64) -> Result<bool> {
-        let added = self.execute_on(
-            Touches::Nothing,
+        let added = self.execute_aside(
             "INSERT OR IGNORE INTO pristine (checksum, md5_checksum, size, refcount) \
              VALUES (?1, ?2, ?3, 0)",
             params![Sha1Column(*sha1), md5_text(md5), signed(size)],
@@ -63,7 +62,7 @@ impl Db {
             return Ok(added > 0);
         }
         let sql = "UPDATE pristine SET hydrated = 1 WHERE checksum = ?1 AND hydrated = 0";
-        Ok(self.execute_on(Touches::Nothing, sql, [Sha1Column(*sha1)])? > 0)
+        Ok(self.execute_aside(sql, [Sha1Column(*sha1)])? > 0)
     }
 
     /// Writes the row of a text that the store does not have; leaves one that is there.
@@ -71,8 +70,7 @@ impl Db {
     /// # Errors
     /// SQLite's.
     pub(crate) fn add_missing_pristine(&self, sha1: &Sha1, md5: &Md5, size: i64) -> Result<()> {
-        self.execute_on(
-            Touches::Nothing,
+        self.execute_aside(
             "INSERT OR IGNORE INTO pristine (checksum, md5_checksum, size, refcount, hydrated) \
              VALUES (?1, ?2, ?3, 0, 0)",
             params![Sha1Column(*sha1), md5_text(md5), size],
@@ -86,7 +84,7 @@ impl Db {
     /// SQLite's.
     pub(crate) fn mark_dehydrated(&self, sha1: &Sha1) -> Result<()> {
         let sql = "UPDATE pristine SET hydrated = 0 WHERE checksum = ?1";
-        self.execute_on(Touches::Nothing, sql, [Sha1Column(*sha1)])?;
+        self.execute_aside(sql, [Sha1Column(*sha1)])?;
         Ok(())
     }
 
@@ -106,7 +104,7 @@ impl Db {
     /// SQLite's.
     pub(crate) fn remove_pristine_row(&self, sha1: &Sha1) -> Result<bool> {
         let sql = "DELETE FROM pristine WHERE checksum = ?1 AND refcount = 0";
-        Ok(self.execute_on(Touches::Nothing, sql, [Sha1Column(*sha1)])? > 0)
+        Ok(self.execute_aside(sql, [Sha1Column(*sha1)])? > 0)
     }
 
     /// Runs `work`, which fills a new database that no other program has open, within the transaction that is
@@ -138,8 +136,7 @@ impl Db {
         size: u64,
         references: usize,
     ) -> Result<()> {
-        self.execute_on(
-            Touches::Nothing,
+        self.execute_aside(
             "INSERT INTO pristine (checksum, md5_checksum, size, refcount) VALUES (?1, ?2, ?3, ?4)",
             params![Sha1Column(*sha1), md5_text(md5), signed(size), signed(len64(references))],
         )?;

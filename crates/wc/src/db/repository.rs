@@ -4,7 +4,7 @@ use rusqlite::params;
 use rusqlite::types::Type;
 use sapwood_core::paths::UrlBuf;
 
-use super::{Db, Touches};
+use super::Db;
 use crate::error::{Error, Result};
 
 /// A row of REPOSITORY.
@@ -49,8 +49,7 @@ impl Db {
         if let Some(row) = known.filter(|row| row.uuid == uuid) {
             return Ok(row.id);
         }
-        self.execute_on(
-            Touches::Nothing,
+        self.execute_aside(
             "INSERT INTO repository (root, uuid) VALUES (?1, ?2)",
             params![root, uuid],
         )?;

@@ -3,7 +3,7 @@
 use rusqlite::params;
 
 use super::value::Paths;
-use super::{Db, Touches, below};
+use super::{Db, below};
 use crate::error::Result;
 use sapwood_core::paths::{RelPath, RelPathBuf};
 
@@ -46,8 +46,7 @@ impl Db {
     }
 
     pub(crate) fn add_wc_lock(&self, relpath: &RelPath, levels: i64) -> Result<()> {
-        self.execute_on(
-            Touches::Nothing,
+        self.execute_aside(
             "INSERT INTO wc_lock (wc_id, local_dir_relpath, locked_levels) VALUES (?1, ?2, ?3)",
             params![self.wc_id, relpath.as_str(), levels],
         )?;
@@ -56,6 +55,6 @@ impl Db {
 
     pub(crate) fn remove_wc_lock(&self, relpath: &RelPath) -> Result<bool> {
         let sql = "DELETE FROM wc_lock WHERE wc_id = ?1 AND local_dir_relpath = ?2";
-        Ok(self.execute_on(Touches::Nothing, sql, params![self.wc_id, relpath.as_str()])? > 0)
+        Ok(self.execute_aside(sql, params![self.wc_id, relpath.as_str()])? > 0)
     }
 }

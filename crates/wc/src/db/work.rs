@@ -1,6 +1,6 @@
 //! Rows of WORK_QUEUE: what is still to be done to files. See [`mod@crate::queue`].
 
-use super::{Db, Touches};
+use super::Db;
 use crate::error::Result;
 use crate::work_item::WorkItem;
 
@@ -10,11 +10,7 @@ impl Db {
     /// # Errors
     /// SQLite's, as for all methods here.
     pub(crate) fn add_work(&self, item: &WorkItem) -> Result<i64> {
-        self.execute_on(
-            Touches::Nothing,
-            "INSERT INTO work_queue (work) VALUES (?1)",
-            [item.to_skel()],
-        )?;
+        self.execute_aside("INSERT INTO work_queue (work) VALUES (?1)", [item.to_skel()])?;
         Ok(self.connection.last_insert_rowid())
     }
 
@@ -40,7 +36,7 @@ impl Db {
     /// # Errors
     /// SQLite's.
     pub(crate) fn remove_work(&self, id: i64) -> Result<()> {
-        self.execute_on(Touches::Nothing, "DELETE FROM work_queue WHERE id = ?1", [id])?;
+        self.execute_aside("DELETE FROM work_queue WHERE id = ?1", [id])?;
         Ok(())
     }
 }
