@@ -9,6 +9,7 @@ use sapwood_core::paths::RelPath;
 use sapwood_core::{ErrorCode, SvnError, SvnResult};
 use sapwood_wc::WorkingCopy;
 use sapwood_wc::db::{ExternalRow, Kind};
+use sapwood_wc::externals::Dismantled;
 
 use crate::context::Context;
 use crate::target::name_of;
@@ -24,11 +25,8 @@ pub(super) fn remove(ctx: &Context, wc: &WorkingCopy, row: &ExternalRow) -> SvnR
     let at = wc.abspath(&row.relpath);
     let mut left = None;
     if row.kind == Kind::Dir {
-        if let Some(inner) = inner_root(ctx, &at)
-            && !remove_working_copy(ctx, &inner)?
-        {
-            let message = "Left locally modified or unversioned files".to_owned();
-            left = Some(SvnError::new(ErrorCode::WC_LEFT_LOCAL_MOD, message));
+        if let Some(inner) = inner_root(ctx, &at) {
+            left = left_in(&inner, &remove_working_copy(ctx, &inner)?);
         }
     } else {
         let lock = wc.lock(row.relpath.parent(), 0)?;
@@ -49,22 +47,40 @@ pub(super) fn remove(ctx: &Context, wc: &WorkingCopy, row: &ExternalRow) -> SvnR
     Ok(())
 }
 
-/// Takes a working copy apart: what is unchanged goes, with the administrative folder. Whether
-/// nothing was left.
-fn remove_working_copy(ctx: &Context, inner: &WorkingCopy) -> SvnResult<bool> {
+/// The error that says why something is left of a working copy.
+fn left_in(inner: &WorkingCopy, done: &Dismantled) -> Option<SvnError> {
+    let message = match done {
+        Dismantled::Gone => return None,
+        Dismantled::Left => String::new(),
+        Dismantled::Modified(file) => {
+            format!("File '{}' has local modifications", inner.abspath(file).display())
+        }
+    };
+    Some(SvnError::new(ErrorCode::WC_LEFT_LOCAL_MOD, message))
+}
+
+/// Takes a working copy apart, unless a file in it has local changes.
+fn remove_working_copy(ctx: &Context, inner: &WorkingCopy) -> SvnResult<Dismantled> {
     let lock = inner.lock(RelPath::ROOT, -1)?;
-    let gone = inner.dismantle()?;
-    drop(lock);
-    ctx.forget(inner.root());
-    Ok(gone)
+    let done = inner.dismantle()?;
+    match done {
+        Dismantled::Modified(_) => lock.release()?,
+        // The lock went with the database.
+        Dismantled::Gone | Dismantled::Left => {
+            drop(lock);
+            ctx.forget(inner.root());
+        }
+    }
+    Ok(done)
 }
 
 /// Puts a working copy of something else aside.
 pub(super) fn relegate(ctx: &Context, inner: &WorkingCopy) -> SvnResult<()> {
     let at = inner.root().to_owned();
-    if remove_working_copy(ctx, inner)? {
+    if remove_working_copy(ctx, inner)? == Dismantled::Gone {
         return Ok(());
     }
+    ctx.forget(inner.root());
     let mut number = 1u32;
     let backup = loop {
         let suffix = if number == 1 { ".OLD".to_owned() } else { format!(".{number}.OLD") };

@@ -95,9 +95,20 @@ pub(crate) fn remove_file_external(
     wc.run_queue(cancel)
 }
 
+/// What became of a working copy that was to be removed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Dismantled {
+    /// Nothing is left of it.
+    Gone,
+    /// Its administrative directory is gone; what is not under version control, or was added, is still there.
+    Left,
+    /// It is as it was: this file has local changes, or is in conflict.
+    Modified(RelPathBuf),
+}
+
 /// As [`WorkingCopy::dismantle`].
-pub(crate) fn dismantle(wc: &WorkingCopy) -> Result<bool> {
-    let mut dirs = Vec::new();
+pub(crate) fn dismantle(wc: &WorkingCopy) -> Result<Dismantled> {
+    let (mut dirs, mut files) = (Vec::new(), Vec::new());
     let mut rows = Vec::new();
     wc.db().each_in_subtree(RelPath::ROOT, |row| {
         rows.push(row);
@@ -113,13 +124,20 @@ pub(crate) fn dismantle(wc: &WorkingCopy) -> Result<bool> {
             continue;
         }
         let Some(view) = wc.view(&row.relpath)? else { continue };
-        if row.op_depth == 0 && !wc.file_modified(&view)? {
-            remove_file(&wc.abspath(&row.relpath))?;
+        if view.is_conflicted() || (row.checksum.is_some() && wc.file_modified(&view)?) {
+            return Ok(Dismantled::Modified(row.relpath));
         }
+        if row.op_depth == 0 {
+            files.push(row.relpath);
+        }
+    }
+    for file in files {
+        remove_file(&wc.abspath(&file))?;
     }
     files::remove_tree(&layout::adm(wc.root()))?;
     for dir in dirs.iter().rev() {
         files::remove_empty(&wc.abspath(dir))?;
     }
-    Ok(wc.root().symlink_metadata().is_err())
+    let is_gone = wc.root().symlink_metadata().is_err();
+    Ok(if is_gone { Dismantled::Gone } else { Dismantled::Left })
 }

@@ -8,7 +8,7 @@ use sapwood_core::{CancelToken, Depth};
 use crate::commit::externals;
 use crate::commit::externals::Committable;
 use crate::error::Result;
-use crate::externals::definitions;
+use crate::externals::{Dismantled, definitions};
 use crate::gather::{Gathered, Notifier};
 use crate::props::inherited::InheritedProps;
 use crate::props::set::Change;
@@ -51,12 +51,11 @@ impl WorkingCopy {
         definitions::remove_file_external(self, relpath, cancel)
     }
 
-    /// Removes a whole working copy: files without local changes and the administrative directory.
-    /// Returns whether nothing was left.
+    /// Removes a whole working copy in which no file has local changes: its files and the administrative directory.
     ///
     /// # Errors
     /// That files cannot be read or removed.
-    pub fn dismantle(&self) -> Result<bool> {
+    pub fn dismantle(&self) -> Result<Dismantled> {
         definitions::dismantle(self)
     }
 
