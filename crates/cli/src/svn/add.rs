@@ -52,8 +52,7 @@ fn run(inv: &mut Invocation) -> SvnResult<()> {
     };
     let paths = inv.names(Part::Target, &targets)?;
     check_local_names(&paths)?;
-    let tolerated =
-        [ErrorCode::ENTRY_EXISTS, ErrorCode::WC_PATH_NOT_FOUND, ErrorCode::UNSUPPORTED_FEATURE];
+    let tolerated = [ErrorCode::ENTRY_EXISTS, ErrorCode::WC_PATH_NOT_FOUND];
     let mut seen = Vec::new();
     add(&inv.ctx, &paths, how, &mut |error| {
         inv.tolerate(Err::<(), _>(error), &tolerated, &mut seen).map(drop)

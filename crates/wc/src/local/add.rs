@@ -44,19 +44,19 @@ pub struct AddOptions {
     pub parents: bool,
 }
 
-/// What is on disk, links counting as files.
+/// What is on disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum OnDisk {
-    File { special: bool },
+    File,
+    Link,
     Dir,
+    /// A pipe, a socket or a device, which cannot be under version control.
+    Other,
 }
 
-impl OnDisk {
-    const fn kind(&self) -> NodeKind {
-        match self {
-            Self::File { .. } => NodeKind::File,
-            Self::Dir => NodeKind::Dir,
-        }
-    }
+fn unsupported(path: &Path) -> Error {
+    let message = format!("Unsupported node kind for path '{}'", path.display());
+    Error::new(ErrorCode::UNSUPPORTED_FEATURE, message)
 }
 
 fn already(path: &std::path::Path) -> Error {
@@ -65,6 +65,11 @@ fn already(path: &std::path::Path) -> Error {
 
 fn is_exists(error: &Error) -> bool {
     matches!(error, Error::AlreadyVersioned(_))
+}
+
+fn reserved(wc: &WorkingCopy, relpath: &RelPath) -> Error {
+    let message = format!("'{}' ends in a reserved name", wc.abspath(relpath).display());
+    Error::new(ErrorCode::RESERVED_FILENAME_SPECIFIED, message)
 }
 
 /// As [`WorkingCopy::add`].
@@ -79,15 +84,14 @@ pub(crate) fn add(
     }
     let parent = parent_of(relpath).unwrap_or(RelPath::ROOT);
     let mut above = parent;
+    if path::basename(parent) == ".svn" {
+        return Err(reserved(wc, parent));
+    }
     if options.parents {
         while !is_versioned_dir(wc.db(), above)? {
             let message = || Error::new(ErrorCode::CLIENT_NO_VERSIONED_PARENT, "");
             if path::basename(above) == ".svn" {
-                let shown = wc.abspath(above);
-                return Err(Error::new(
-                    ErrorCode::RESERVED_FILENAME_SPECIFIED,
-                    format!("'{}' ends in a reserved name", shown.display()),
-                ));
+                return Err(reserved(wc, above));
             }
             above = parent_of(above).ok_or_else(message)?;
         }
@@ -102,7 +106,8 @@ pub(crate) fn add(
             let ignores = (!options.no_ignore).then(Patterns::none);
             add_dir(wc, relpath, options.depth, options, None, ignores, true, gathered)
         }
-        Some(OnDisk::File { .. }) => add_file(wc, relpath, options, None, gathered),
+        Some(OnDisk::File | OnDisk::Link) => add_file(wc, relpath, options, None, gathered),
+        Some(OnDisk::Other) => Err(unsupported(&wc.abspath(relpath))),
         None => Err(nothing_to_add(wc.db(), wc.disk(), relpath)?),
     };
     match result {
@@ -138,7 +143,7 @@ fn add_parents(
     for name in path::components(below.parent()) {
         at = at.child(name);
         let dir = wc.abspath(&at);
-        if let Some(OnDisk::File { .. }) = on_disk_at(wc.disk(), &at)? {
+        if on_disk_at(wc.disk(), &at)?.is_some_and(|found| found != OnDisk::Dir) {
             let target = wc.abspath(relpath);
             return Err(Error::new(
                 ErrorCode::CLIENT_NO_VERSIONED_PARENT,
@@ -155,7 +160,9 @@ fn on_disk_at(disk: &Disk, relpath: &RelPath) -> Result<Option<OnDisk>> {
     let path = disk.abspath(relpath);
     match fs::symlink_metadata(&path) {
         Ok(found) if found.is_dir() => Ok(Some(OnDisk::Dir)),
-        Ok(found) => Ok(Some(OnDisk::File { special: !found.is_file() })),
+        Ok(found) if found.is_file() => Ok(Some(OnDisk::File)),
+        Ok(found) if found.is_symlink() => Ok(Some(OnDisk::Link)),
+        Ok(_) => Ok(Some(OnDisk::Other)),
         Err(e) if crate::status::is_missing(&e) => Ok(None),
         Err(e) => Err(Error::io(e, "Can't check path", &path)),
     }
@@ -210,7 +217,7 @@ fn add_dir(
                 let ignores = ignores.clone();
                 add_dir(wc, &child, deeper, options, auto, ignores, refresh, gathered)?;
             }
-            Some(OnDisk::File { .. }) if depth >= Depth::Files => {
+            Some(OnDisk::File | OnDisk::Link) if depth >= Depth::Files => {
                 match add_file(wc, &child, options, auto, gathered) {
                     Err(e) if options.force && is_exists(&e) => {}
                     other => other?,
@@ -232,7 +239,7 @@ fn add_file(
     gathered.step()?;
     let notify = |value: &Notify<'_>| gathered.notify(value);
     let mut props = PropList::new();
-    if let Some(OnDisk::File { special: true }) = on_disk_at(wc.disk(), relpath)? {
+    if on_disk_at(wc.disk(), relpath)? == Some(OnDisk::Link) {
         props.set(names::SPECIAL, TRUE_VALUE);
         return wc.add_one(relpath, &props, &notify);
     }
@@ -340,11 +347,8 @@ pub(crate) fn check_addable(db: &Db, disk: &Disk, relpath: &RelPath) -> Result<N
             format!("Can't create an entry with a reserved name while trying to add '{shown}'"),
         ));
     }
-    if let Some(bad) = relpath.chars().find(|c| c.is_ascii_control()) {
-        return Err(Error::new(
-            ErrorCode::FS_PATH_SYNTAX,
-            format!("Invalid control character '0x{:02x}' in path '{shown}'", u32::from(bad)),
-        ));
+    if let Some(bad) = relpath.bytes().find(u8::is_ascii_control) {
+        return Err(path::invalid_control(bad, &shown.to_string()).into());
     }
     let found = on_disk_at(disk, relpath)?
         .ok_or_else(|| Error::new(ErrorCode::WC_PATH_NOT_FOUND, format!("'{shown}' not found")))?;
@@ -353,7 +357,11 @@ pub(crate) fn check_addable(db: &Db, disk: &Disk, relpath: &RelPath) -> Result<N
         return Err(in_conflict(&shown));
     }
     match db.view(relpath)?.map(|view| view.status()) {
-        None | Some(Status::NotPresent | Status::Deleted) => Ok(found.kind()),
+        None | Some(Status::NotPresent | Status::Deleted) => match found {
+            OnDisk::File | OnDisk::Link => Ok(NodeKind::File),
+            OnDisk::Dir => Ok(NodeKind::Dir),
+            OnDisk::Other => Err(unsupported(&path)),
+        },
         Some(_) => Err(already(&path)),
     }
 }
