@@ -171,6 +171,40 @@ LC_ALL=/nix svnlook youngest r
     both(lines, "true", None);
 }
 
+/// A working copy whose database may not be looked at, or whose texts are gone: an error, not "no working copy" and not silence.
+#[test]
+fn a_working_copy_that_cannot_be_read() {
+    let made = "$SVN co -q file://$PWD/r w; echo 1 >w/f; $SVN add -q w/f; $SVN ci -qm f w; ";
+    let lines = "
+svn st w
+svn info w/f
+svn up w
+";
+    both(lines, &format!("{made}chmod 0 w/.svn"), Some("65534"));
+    let lines = "
+echo 2 >>w/f; svn diff w
+echo 2 >>w/f; svn revert w/f
+echo 2 >>w/f; svn ci -m x w
+svn cat w/f
+svn add w/.svn/entries
+";
+    both(lines, &format!("{made}rm -r w/.svn/pristine/*"), None);
+}
+
+/// Pipes and sockets cannot be under version control.
+#[test]
+fn what_cannot_be_added() {
+    let lines = "
+svn add w/p; svn st w
+svn add --force w; svn st w
+svn import -m x w/sub file://$PWD/r/sub
+svn import -m x w/p file://$PWD/r/p
+rm w/f; mkfifo w/f; svn st w; svn revert w/f; svn st w
+";
+    let made = "$SVN co -q file://$PWD/r w; echo 1 >w/f; $SVN add -q w/f; $SVN ci -qm f w; mkfifo w/p; mkdir w/sub; mkfifo w/sub/p; echo 1 >w/sub/f";
+    both(lines, made, None);
+}
+
 /// Configuration of a repository and of the server.
 #[test]
 fn a_servers_configuration_that_cannot_be_read() {

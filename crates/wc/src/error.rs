@@ -81,7 +81,8 @@ impl Error {
     pub fn not_utf8(dir: &Path, name: &[u8]) -> Self {
         let shown = name.escape_ascii();
         let message = format!("Can't convert string from native encoding to 'UTF-8': {shown}");
-        let place = format!("Error converting entry in directory '{}' to UTF-8", dir.display());
+        let dir = dir.components().as_path().display();
+        let place = format!("Error converting entry in directory '{dir}' to UTF-8");
         Self::Svn(SvnError::new(ErrorCode::EINVAL, message).wrap(ErrorCode::EINVAL, place))
     }
 
@@ -153,6 +154,40 @@ fn sqlite(error: &rusqlite::Error) -> SvnError {
             SvnError::sqlite(Some(e.extended_code), text)
         }
         rusqlite::Error::SqliteFailure(e, None) => SvnError::sqlite(Some(e.extended_code), error),
+        other if is_wrong_value(other) => SvnError::new(
+            ErrorCode::WC_CORRUPT,
+            format!("Encountered an invalid value in the working copy database: {other}"),
+        ),
         other => SvnError::sqlite(None, other),
+    }
+}
+
+/// Whether a row has a value of a kind, or with a meaning, that its column does not have.
+const fn is_wrong_value(error: &rusqlite::Error) -> bool {
+    matches!(
+        error,
+        rusqlite::Error::FromSqlConversionFailure(..)
+            | rusqlite::Error::InvalidColumnType(..)
+            | rusqlite::Error::IntegralValueOutOfRange(..)
+            | rusqlite::Error::Utf8Error(..)
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a failure is a failed test")]
+
+    use super::*;
+
+    #[test]
+    fn wrong_values_of_the_database_are_damage() {
+        let connection = rusqlite::Connection::open_in_memory().unwrap();
+        let text: rusqlite::Result<Vec<u8>> = connection.query_row("SELECT 'a'", [], |r| r.get(0));
+        let error = SvnError::from(Error::from(text.unwrap_err()));
+        assert_eq!(error.code(), ErrorCode::WC_CORRUPT);
+        let none: rusqlite::Result<i64> =
+            connection.query_row("SELECT 1 WHERE 0", [], |r| r.get(0));
+        let error = SvnError::from(Error::from(none.unwrap_err()));
+        assert_eq!(error.code(), ErrorCode::SQLITE_ERROR);
     }
 }

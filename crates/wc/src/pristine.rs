@@ -12,7 +12,7 @@ use std::path::PathBuf;
 
 use sapwood_core::checksum::{Md5Hasher, Sha1Hasher};
 use sapwood_core::exact::Exact;
-use sapwood_core::{ErrorCode, Md5, Sha1, len64};
+use sapwood_core::{Md5, Sha1, len64};
 
 use crate::db::Db;
 use crate::error::{Error, Result};
@@ -162,7 +162,7 @@ pub(crate) fn open_pristine(disk: &Disk, sha1: &Sha1) -> Result<File> {
 /// As [`WorkingCopy::pristine_file`](crate::WorkingCopy::pristine_file).
 #[must_use]
 pub(crate) fn pristine_file(disk: &Disk, sha1: &Sha1) -> PristineFile {
-    PristineFile { path: layout::pristine(disk.root(), sha1), sha1: *sha1 }
+    PristineFile { path: layout::pristine(disk.root(), sha1) }
 }
 
 /// As [`WorkingCopy::vacuum_pristines`](crate::WorkingCopy::vacuum_pristines).
@@ -182,22 +182,15 @@ pub(crate) fn vacuum_pristines(db: &Db, disk: &Disk) -> Result<()> {
 #[derive(Clone, Debug)]
 pub struct PristineFile {
     path: PathBuf,
-    sha1: Sha1,
 }
 
 impl PristineFile {
     /// Opens it.
     ///
     /// # Errors
-    /// E155010 when the store does not have it.
+    /// When it cannot be read, or the store does not have it.
     pub fn open(&self) -> Result<File> {
-        File::open(&self.path).map_err(|e| {
-            if e.kind() == io::ErrorKind::NotFound {
-                let message = format!("Pristine text '{}' not present", self.sha1);
-                return Error::new(ErrorCode::WC_PATH_NOT_FOUND, message);
-            }
-            Error::io(e, "Can't open file", &self.path)
-        })
+        File::open(&self.path).map_err(|e| Error::io(e, "Can't open file", &self.path))
     }
 }
 

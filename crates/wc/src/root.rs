@@ -185,7 +185,10 @@ impl WorkingCopy {
         let is = |what: fn(&fs::FileType) -> bool| on_disk.as_ref().is_some_and(what);
         let start = if is(fs::FileType::is_dir) { Some(abspath) } else { abspath.parent() };
         // What is there is in a directory.
-        let found = start.and_then(|start| find_root(start, on_disk.is_some() || start.is_dir()));
+        let found = match start {
+            Some(start) => find_root(start, on_disk.is_some() || start.is_dir())?,
+            None => None,
+        };
         if is(fs::FileType::is_symlink) {
             let inside = found.and_then(|(root, _)| {
                 let wc = at_root(root, options.clone()).ok()?;
@@ -274,18 +277,33 @@ impl WorkingCopy {
 
 /// The nearest directory at or above `start` that has a database, with `true`; or `start` itself with `false`, when it
 /// has the files of an old format, which are in each directory. (What is not there is looked for with all above.)
-fn find_root(start: &Path, is_there: bool) -> Option<(&Path, bool)> {
-    start.ancestors().find_map(|dir| {
+fn find_root(start: &Path, is_there: bool) -> Result<Option<(&Path, bool)>> {
+    for dir in start.ancestors() {
         let adm = layout::adm(dir);
         // Most directories have none: one question is enough for them.
-        fs::metadata(&adm).ok()?;
-        if fs::metadata(adm.join(layout::DB)).is_ok() {
-            return Some((dir, true));
+        if !is_at(&adm, dir)? {
+            continue;
+        }
+        if is_at(&adm.join(layout::DB), dir)? {
+            return Ok(Some((dir, true)));
         }
         let may_be_old = dir == start || !is_there;
-        let is_old = may_be_old && fs::metadata(adm.join("entries")).is_ok();
-        is_old.then_some((dir, false))
-    })
+        if may_be_old && is_at(&adm.join("entries"), dir)? {
+            return Ok(Some((dir, false)));
+        }
+    }
+    Ok(None)
+}
+
+/// Whether something is at a path; what may not be asked is an error, which names the database of `root`.
+fn is_at(path: &Path, root: &Path) -> Result<bool> {
+    match fs::metadata(path) {
+        Ok(_) => Ok(true),
+        Err(e) if matches!(e.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+            Ok(false)
+        }
+        Err(e) => Err(Error::io(e, "Can't check path", &layout::db(root))),
+    }
 }
 
 /// Refuses a root of a format before 1.7, which has no database.
