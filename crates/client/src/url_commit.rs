@@ -94,27 +94,6 @@ pub(crate) fn above(url: &Url) -> SvnResult<(UrlBuf, String)> {
         })
 }
 
-/// E160005 for a path that no repository takes.
-fn check_valid(relpath: &str) -> SvnResult<()> {
-    match relpath.bytes().find(u8::is_ascii_control) {
-        None => Ok(()),
-        Some(byte) => {
-            let mut shown = String::new();
-            for c in relpath.chars() {
-                if c.is_ascii_control() {
-                    shown.push_str(&format!("\\{:03o}", u32::from(c)));
-                } else {
-                    shown.push(c);
-                }
-            }
-            Err(SvnError::new(
-                ErrorCode::FS_PATH_SYNTAX,
-                format!("Invalid control character '0x{byte:02x}' in path '{shown}'"),
-            ))
-        }
-    }
-}
-
 /// Commits steps at paths below the session's URL. Nothing is made when no message is written.
 ///
 /// # Errors
@@ -148,7 +127,7 @@ fn drive(editor: &mut dyn CommitEditor, steps: &[(RelPathBuf, Step)]) -> SvnResu
     let mut open: Vec<(RelPathBuf, Handle)> =
         vec![(RelPathBuf::default(), editor.open_root(None)?)];
     for (relpath, step) in steps {
-        check_valid(relpath)?;
+        sapwood_core::path::check_controls(relpath)?;
         let parent_path = relpath.parent();
         while let Some((dir, handle)) = open.last() {
             if parent_path.is_at_or_below(dir) {

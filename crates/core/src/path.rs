@@ -5,7 +5,7 @@
 //! no empty component, no trailing slash. Functions here take canonical input unless they say
 //! otherwise.
 
-use crate::{Exact, SvnError, SvnResult};
+use crate::{ErrorCode, Exact, SvnError, SvnResult};
 use std::borrow::Cow;
 
 /// Makes any slash-separated string into a canonical fspath: one leading slash, no empty
@@ -64,6 +64,32 @@ pub fn canonical_relpath(path: &str) -> Cow<'_, str> {
 #[must_use]
 pub fn to_relpath(fspath: &str) -> &str {
     fspath.strip_prefix('/').unwrap_or(fspath)
+}
+
+/// Refuses control characters, which the path of a new node may not have.
+///
+/// # Errors
+/// E160005.
+pub fn check_controls(path: &str) -> SvnResult<()> {
+    match path.bytes().find(u8::is_ascii_control) {
+        Some(bad) => Err(invalid_control(bad, path)),
+        None => Ok(()),
+    }
+}
+
+/// E160005 for a control character in a path. In the message it stands as `\012`.
+#[must_use]
+pub fn invalid_control(bad: u8, path: &str) -> SvnError {
+    let mut shown = String::with_capacity(path.len());
+    for c in path.chars() {
+        if c.is_ascii_control() {
+            shown.push_str(&format!("\\{:03o}", u32::from(c)));
+        } else {
+            shown.push(c);
+        }
+    }
+    let message = format!("Invalid control character '0x{bad:02x}' in path '{shown}'");
+    SvnError::new(ErrorCode::FS_PATH_SYNTAX, message)
 }
 
 /// Joins a relpath (or one name) to a base, which may be an fspath or a relpath.
@@ -184,6 +210,14 @@ mod tests {
         for (input, want) in [("", ""), ("/", ""), ("/a//b/", "a/b")] {
             assert_eq!(canonical_relpath(input), want);
         }
+    }
+
+    #[test]
+    fn control_characters_are_refused_and_shown() {
+        assert_eq!(check_controls("trunk/\u{e9} b"), Ok(()));
+        let error = check_controls("a\nb\u{7f}").unwrap_err();
+        assert_eq!(error.code(), ErrorCode::FS_PATH_SYNTAX);
+        assert_eq!(error.message(), r"Invalid control character '0x0a' in path 'a\012b\177'");
     }
 
     #[test]

@@ -15,7 +15,7 @@ use crate::authz::Access;
 use crate::hooks::Hooks;
 use crate::repository::Repository;
 pub use crate::txn_editor::{CommitAuthorizer, CommitResult};
-use crate::txn_editor::{TxnEditor, TxnRequest, check_valid};
+use crate::txn_editor::{TxnEditor, TxnRequest};
 
 /// What a commit is made with: the location, the user, the user's rights, and the request (`CommitRequest` of `core`)
 /// as values of the editor's own, since it outlives the request.
@@ -110,7 +110,7 @@ impl<'a> CommitEditor<'a> {
         copy_from: Option<(&str, Revnum)>,
         kind: NodeKind,
     ) -> SvnResult<Handle> {
-        check_valid(path)?;
+        sapwood_core::path::check_controls(path)?;
         let path = self.full_path(path);
         let was_copied = self.find(parent)?.was_copied;
         let authorizer = self.setup.authorizer;

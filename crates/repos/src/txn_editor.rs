@@ -310,7 +310,7 @@ impl TxnEditor {
         kind: NodeKind,
         authorizer: &dyn CommitAuthorizer,
     ) -> SvnResult<()> {
-        check_valid(path)?;
+        sapwood_core::path::check_controls(path)?;
         Self::check_access(authorizer, path, Access::WRITE, false)?;
         Self::check_access(authorizer, path.parent(), Access::WRITE, false)?;
         let is_dir = kind == NodeKind::Dir;
@@ -336,7 +336,7 @@ impl TxnEditor {
         may_replace: bool,
         authorizer: &dyn CommitAuthorizer,
     ) -> SvnResult<()> {
-        check_valid(path)?;
+        sapwood_core::path::check_controls(path)?;
         let is_dir = kind == NodeKind::Dir;
         Self::check_access(authorizer, path, Access::WRITE, is_dir)?;
         Self::check_access(authorizer, path.parent(), Access::WRITE, false)?;
@@ -507,23 +507,6 @@ fn post_commit_error(after: Option<&SvnError>, hook: Option<&SvnError>) -> Optio
         Some(hook) => format!("post commit FS processing had error:\n{after}\n{hook}"),
         None => format!("post commit FS processing had error:\n{after}"),
     })
-}
-
-/// Refuses new names with control characters.
-pub(crate) fn check_valid(path: &str) -> SvnResult<()> {
-    let Some(bad) = path.bytes().find(u8::is_ascii_control) else { return Ok(()) };
-    let mut shown = String::with_capacity(path.len());
-    for c in path.chars() {
-        if c.is_ascii_control() {
-            shown.push_str(&format!("\\{:03o}", u32::from(c)));
-        } else {
-            shown.push(c);
-        }
-    }
-    Err(SvnError::new(
-        ErrorCode::FS_PATH_SYNTAX,
-        format!("Invalid control character '0x{bad:02x}' in path '{shown}'"),
-    ))
 }
 
 #[cfg(test)]

@@ -401,11 +401,7 @@ fn check_new_path(path: &FsPath) -> std::result::Result<(), Error> {
         ));
     }
     if path.contains('\n') {
-        let shown = path.replace('\n', "\\n");
-        return Err(Error::new(
-            ErrorCode::FS_PATH_SYNTAX,
-            format!("Invalid control character '0x0a' in path '{shown}'"),
-        ));
+        return Err(Error::Svn(sapwood_core::path::invalid_control(b'\n', path)));
     }
     Ok(())
 }
