@@ -1,6 +1,7 @@
 //! What can go wrong with a session itself. What a repository or server says travels as
 //! [`SvnError`].
 
+use sapwood_core::paths::{Url, UrlBuf};
 use sapwood_core::{ErrorCode, SvnError};
 
 /// Shorthand for results of this crate's own steps.
@@ -15,6 +16,14 @@ pub enum Error {
     /// The URL cannot be taken apart.
     #[error("Illegal repository URL '{0}'")]
     IllegalUrl(String),
+    /// A session is to move to a URL of another repository.
+    #[error("'{url}' isn't in the same repository as '{root}'")]
+    OtherRepository {
+        /// Where it is to move.
+        url: UrlBuf,
+        /// The root of its repository.
+        root: UrlBuf,
+    },
     /// Nothing says how to reach servers through this tunnel.
     #[error("Undefined tunnel scheme '{0}'")]
     UndefinedTunnel(String),
@@ -57,13 +66,22 @@ pub enum Error {
     Other(#[from] SvnError),
 }
 
+impl Error {
+    /// `url` is not in the repository at `root`.
+    pub(crate) fn other_repository(url: &Url, root: &Url) -> Self {
+        Self::OtherRepository { url: url.to_owned(), root: root.to_owned() }
+    }
+}
+
 /// What the name service's "no such name" is called among the system's errors.
 const UNKNOWN_HOST: ErrorCode = ErrorCode(670_002);
 
 impl From<Error> for SvnError {
     fn from(error: Error) -> Self {
         let code = match &error {
-            Error::UnknownScheme(_) | Error::IllegalUrl(_) => ErrorCode::RA_ILLEGAL_URL,
+            Error::UnknownScheme(_) | Error::IllegalUrl(_) | Error::OtherRepository { .. } => {
+                ErrorCode::RA_ILLEGAL_URL
+            }
             Error::UndefinedTunnel(_) | Error::TunnelVariable { .. } | Error::InvalidHost(_) => {
                 ErrorCode::BAD_URL
             }

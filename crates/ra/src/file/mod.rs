@@ -21,6 +21,7 @@ use sapwood_fs::Filesystem;
 use sapwood_repos::{Everything, Hooks, Repository};
 
 use crate::auth::Authenticator;
+use crate::error::Error;
 use crate::session::{COMPATIBLE_VERSION, Capability, SessionInfo};
 use crate::settings::Settings;
 
@@ -156,15 +157,9 @@ impl SessionInfo for FileSession {
     }
 
     fn reparent(&self, url: &Url) -> SvnResult<()> {
-        let below = url.below(&self.root_url).ok_or_else(|| {
-            SvnError::new(
-                ErrorCode::RA_ILLEGAL_URL,
-                format!(
-                    "URL '{url}' is not a child of the session's repository root URL '{}'",
-                    self.root_url
-                ),
-            )
-        })?;
+        let below = url
+            .below(&self.root_url)
+            .ok_or_else(|| Error::other_repository(url, &self.root_url))?;
         *self.fs_path.borrow_mut() = below.to_fspath();
         Ok(())
     }

@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use sapwood_core::exact::Exact as _;
 use sapwood_core::paths::{RelPath, RelPathBuf, Url, UrlBuf};
-use sapwood_core::{Revnum, SvnError, SvnResult};
+use sapwood_core::{Revnum, SvnResult};
 
 use super::client::Client;
 use super::clients::HttpClients;
@@ -117,13 +117,7 @@ impl SessionInfo for HttpSession {
 
     fn reparent(&self, url: &Url) -> SvnResult<()> {
         let Some(relpath) = url.below(&self.root_url) else {
-            return Err(SvnError::new(
-                sapwood_core::ErrorCode::RA_ILLEGAL_URL,
-                format!(
-                    "URL '{url}' is not a child of the session's repository root URL '{}'",
-                    self.root_url
-                ),
-            ));
+            return Err(Error::other_repository(url, &self.root_url).into());
         };
         *self.place.borrow_mut() = SessionUrl { url: url.to_owned(), relpath };
         Ok(())

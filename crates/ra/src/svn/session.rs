@@ -411,12 +411,6 @@ impl SvnSession {
     }
 }
 
-/// The error for a URL that is not in the repository of the session.
-fn other_repository(url: &Url, root: &Url) -> SvnError {
-    let message = format!("'{url}' isn't in the same repository as '{root}'");
-    SvnError::new(ErrorCode::RA_ILLEGAL_URL, message)
-}
-
 /// The error for a command that the server does not know.
 pub(super) fn old_server(error: SvnError, otherwise: &str) -> SvnError {
     if error.code() == ErrorCode::RA_SVN_UNKNOWN_CMD {
@@ -478,7 +472,7 @@ impl SessionInfo for SvnSession {
                     below
                 }
                 // Not asked of the server: svnserve takes `/r.other` for a path of the repository at `/r`.
-                None => return Err(other_repository(url, &self.repository.root_url)),
+                None => return Err(Error::other_repository(url, &self.repository.root_url).into()),
             },
         };
         let mut place = self.place.borrow_mut();
