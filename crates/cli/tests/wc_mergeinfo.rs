@@ -180,6 +180,28 @@ svn up -q
 ");
 }
 
+#[test]
+fn choices_that_do_not_resolve_a_tree_conflict() {
+    run(r"
+svn mv -q A/D A/E; echo file > A/D; svn add -q A/D; svn ci -q -m six
+svn up -q
+svn mv -q B/D B/F
+= merge --accept theirs-full URL/A B
+= st
+= info B/D
+");
+}
+
+#[test]
+fn what_is_in_the_place_of_a_file_gets_no_mergeinfo() {
+    run(r"
+rm B/a B/D/b; mkdir B/a; ln -s nowhere B/D/b
+= merge URL/A B
+= pl -vR B
+= st
+");
+}
+
 /// `SAPWOOD_LONG=1` makes many walks, `SAPWOOD_MERGES=SEED` the ones of that seed,
 /// `SAPWOOD_MERGES=SEED:STEPS` such of another length, and `SAPWOOD_MERGES=SEED:STEPS:svn` the one over `svn:` alone.
 #[test]

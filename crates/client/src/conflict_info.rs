@@ -91,7 +91,7 @@ impl ConflictInfo {
         let tree = match (&conflict.tree, tree_conflict::describe(wc, relpath)?) {
             (Some(tree), Some(description)) => Some(TreeInfo {
                 victim: path::basename(relpath).to_owned(),
-                kind: tree_conflict::victim_kind(wc, relpath, &conflict, tree.reason)?,
+                kind: tree_conflict::victim_kind(wc, relpath, &conflict, tree)?,
                 action: action_word(tree.action),
                 reason: reason_word(tree.reason),
                 description,

@@ -3,7 +3,7 @@
 use sapwood_core::paths::RelPath;
 use sapwood_core::{NodeKind, SvnResult};
 use sapwood_wc::WorkingCopy;
-use sapwood_wc::conflict::{Action, Conflict, Operation, Reason};
+use sapwood_wc::conflict::{Action, Conflict, Operation, Reason, TreeConflict};
 
 /// The word of a kind, with the space before it.
 const fn kind_word(kind: Option<NodeKind>) -> &'static str {
@@ -59,7 +59,7 @@ pub fn describe(wc: &WorkingCopy, relpath: &RelPath) -> SvnResult<Option<String>
         Action::Edit | Action::Delete => location(0),
         Action::Add | Action::Replace => location(1),
     };
-    let victim = victim_kind(wc, relpath, &conflict, tree.reason)?;
+    let victim = victim_kind(wc, relpath, &conflict, tree)?;
     let upon = conflict.operation.map_or("none", Operation::word);
     Ok(Some(format!(
         "local{} {}, {} upon {upon}",
@@ -69,20 +69,24 @@ pub fn describe(wc: &WorkingCopy, relpath: &RelPath) -> SvnResult<Option<String>
     )))
 }
 
-/// The kind of the node that is in conflict: of what was there, else of what is.
+/// The kind of the node that is in conflict: of what was there before where nothing is left, else of what is.
 pub(crate) fn victim_kind(
     wc: &WorkingCopy,
     relpath: &RelPath,
     conflict: &Conflict,
-    reason: Reason,
+    tree: &TreeConflict,
 ) -> SvnResult<Option<NodeKind>> {
     let before = conflict.locations.first().and_then(Option::as_ref).and_then(|l| l.kind);
-    if let (Reason::Edited | Reason::Deleted | Reason::MovedAway, Some(kind)) = (reason, before) {
-        return Ok(Some(kind));
+    let is_update = matches!(conflict.operation, Some(Operation::Update | Operation::Switch));
+    match (tree.reason, tree.action) {
+        (Reason::Missing, _) => Ok(None),
+        (Reason::Unversioned | Reason::Obstructed, _) => {
+            let found = std::fs::symlink_metadata(wc.abspath(relpath));
+            Ok(found.ok().map(|m| if m.is_dir() { NodeKind::Dir } else { NodeKind::File }))
+        }
+        (Reason::Deleted | Reason::MovedAway, Action::Delete) if is_update && before.is_some() => {
+            Ok(before)
+        }
+        _ => Ok(wc.view(relpath)?.and_then(|view| view.kind())),
     }
-    if matches!(reason, Reason::Unversioned | Reason::Obstructed) {
-        let found = std::fs::symlink_metadata(wc.abspath(relpath));
-        return Ok(found.ok().map(|m| if m.is_dir() { NodeKind::Dir } else { NodeKind::File }));
-    }
-    Ok(wc.view(relpath)?.and_then(|view| view.kind()))
 }

@@ -164,7 +164,7 @@ impl Merge<'_> {
     /// Paths that were left out do not inherit what the target is about to get.
     fn override_skipped(&self, fspath: &str, reverse: bool) -> SvnResult<()> {
         for relpath in &self.touched.skipped {
-            if self.is_obstructed(relpath)? {
+            if self.takes_no_mergeinfo(relpath)? {
                 continue;
             }
             let source = source_below(fspath, self.below_target(relpath));
@@ -173,13 +173,12 @@ impl Merge<'_> {
         Ok(())
     }
 
-    /// Whether a path is not under version control, or missing on disk.
-    fn is_obstructed(&self, relpath: &RelPath) -> SvnResult<bool> {
-        let Some(view) = self.wc().view(relpath)? else { return Ok(true) };
-        if !view.top().presence.is_there() {
-            return Ok(true);
-        }
-        Ok(sapwood_wc::view::stat_file(&self.wc().abspath(relpath))?.is_none())
+    /// Whether a path is not under version control, deleted, missing on disk, or something else is there.
+    fn takes_no_mergeinfo(&self, relpath: &RelPath) -> SvnResult<bool> {
+        let is_target = *relpath == self.target.relpath;
+        let (found, _) = self.wc().obstruction(relpath, is_target)?;
+        let in_the_way = matches!(found.state, State::Obstructed | State::Missing);
+        Ok(in_the_way || found.deleted || found.kind.is_none())
     }
 
     /// Directories below the target in which something more would have been merged had the merge not

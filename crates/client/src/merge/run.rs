@@ -379,7 +379,10 @@ impl Merge<'_> {
             let record = self.wc().db().actual(relpath)?.and_then(|a| a.conflict_data);
             let Some(record) = record else { continue };
             if let Some(choice) = settle(self.wc(), relpath, &Conflict::parse(&record)?)
-                && self.wc().resolve(relpath, choice, self.ctx.cancel(), &|_| {})?
+                && self
+                    .wc()
+                    .resolve(relpath, choice, self.ctx.cancel(), &|_| {})
+                    .map_err(|error| self.not_resolved(relpath, error.into()))?
             {
                 let path = self.wc().abspath(relpath);
                 self.ctx.notify(&Notify::new(Action::Resolved, &path.to_string_lossy()));
@@ -388,5 +391,18 @@ impl Merge<'_> {
             all &= left.is_none();
         }
         Ok(all)
+    }
+
+    /// The error for a tree conflict that a choice does not resolve.
+    fn not_resolved(&self, relpath: &RelPath, error: SvnError) -> SvnError {
+        if error.code() != ErrorCode::CLIENT_CONFLICT_OPTION_NOT_APPLICABLE {
+            return error;
+        }
+        let shown = self.wc().abspath(relpath);
+        let message = format!(
+            "Tree conflict can only be resolved to 'working' state; '{}' not resolved",
+            shown.display()
+        );
+        SvnError::new(ErrorCode::WC_CONFLICT_RESOLVER_FAILURE, message)
     }
 }
