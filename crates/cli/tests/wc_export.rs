@@ -69,6 +69,8 @@ const EXPORTS: &[&str] = &[
     "URL/d/run there",
     "URL/d/run file",
     "URL/d/run --force file",
+    "URL/d/run .",
+    "--force URL/d/run .",
     "URL/d/e/plain@1 out",
     "URL/none out",
     "-q wc/d out",

@@ -8,9 +8,7 @@ use sapwood_core::props::names;
 use sapwood_core::{ErrorCode, NodeKind, PropList, Revnum, SvnError, SvnResult};
 use sapwood_ra::Session;
 use sapwood_ra::session::{FetchedFile, FileReceiver};
-use sapwood_wc::translate::{
-    Direction, KeywordSource, TranslatedReader, TranslatedWriter, Translation,
-};
+use sapwood_wc::translate::{KeywordSource, TranslatedReader, TranslatedWriter, Translation};
 
 use crate::context::Context;
 use crate::open::{session_at, url_of};
@@ -100,9 +98,6 @@ impl FileReceiver for PrintedFile<'_> {
             return Err(SvnError::internal("a file began twice"));
         };
         let mut props = file.props;
-        if !self.expand_keywords {
-            props.remove(names::KEYWORDS);
-        }
         props.remove(names::SPECIAL);
         if props.get(names::KEYWORDS).is_none() && props.get(names::EOL_STYLE).is_none() {
             self.form = Form::Plain(out);
@@ -118,7 +113,7 @@ impl FileReceiver for PrintedFile<'_> {
                 zone: &self.ctx.wc.zone,
             };
             let translation = Translation::of(&props, Some(&source));
-            let translator = translation.translator(Direction::ToWorking, true)?;
+            let translator = translation.exporter(true, self.expand_keywords);
             self.form = Form::Translated(TranslatedWriter::new(out, translator));
         }
         match &mut self.form {
@@ -220,11 +215,6 @@ fn translated(
         root: &root,
         zone: &ctx.wc.zone,
     };
-    let translation = Translation::of(&props, expand_keywords.then_some(&source));
-    let translator = if changed {
-        translation.exporter(false, true)
-    } else {
-        translation.translator(Direction::ToWorking, true)?
-    };
+    let translator = Translation::of(&props, Some(&source)).exporter(!changed, expand_keywords);
     Ok(Box::new(TranslatedReader::new(text, translator)))
 }

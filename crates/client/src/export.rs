@@ -104,7 +104,7 @@ fn export_one(
     let url = session.url();
     let name = url.parent_and_name().map_or(String::new(), |(_, name)| name);
     let (to, shown) = match to.is_dir() {
-        true => (to.join(&name), path::join(shown, &name)),
+        true => (to.join(&name), path::join(if shown == "." { "" } else { shown }, &name)),
         false => (to.to_owned(), shown.to_owned()),
     };
     refuse_existing(&to, &shown, how)?;

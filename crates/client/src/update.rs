@@ -27,7 +27,7 @@ pub fn update(ctx: &Context, paths: &[&str], how: &Update) -> SvnResult<Vec<Opti
             }
             Err(error) if error.is_no_working_copy() => {
                 reached.push(None);
-                ctx.notify(&Notify::new(Action::Skip, &abspath.to_string_lossy()));
+                ctx.notify(&Notify::new(Action::Skip, target));
             }
             Err(error) => {
                 ctx.wait_for_clock();

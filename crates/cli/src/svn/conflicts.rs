@@ -16,7 +16,6 @@ use super::given::Accept;
 use super::questions::{End, Questions};
 use super::tree_questions::note_settled;
 use crate::remote::editor;
-use crate::report;
 
 impl Invocation {
     /// Resolves the conflicts that an operation met, as `--accept` says.
@@ -155,7 +154,7 @@ impl Walk<'_> {
         if ![missing, ErrorCode::EXTERNAL_PROGRAM].contains(&error.code()) {
             return Err(error);
         }
-        report::stderr(&format!("{}\n", error.message()));
+        self.inv.out.stderr(&format!("{}\n", error.message()));
         self.program_failed = true;
         if stops { Err(error) } else { Ok(()) }
     }

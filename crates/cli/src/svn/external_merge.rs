@@ -24,6 +24,8 @@ pub(super) fn run_merge_tool(
     let tool = merge_tool(inv)?;
     let files = [base, theirs, mine].map(|file| wc.abspath(file));
     let merged = wc.abspath(relpath);
+    // What the tool prints comes after what was said before it.
+    inv.out.flush()?;
     let status = signals::while_child_has_terminal(|| {
         let mut process = Command::new(&tool);
         process.args(&files).arg(&merged).arg(&merged).stdin(Stdio::inherit()).status()

@@ -437,7 +437,6 @@ impl Questions<'_> {
             return Ok(false);
         }
         if how != Meaning::BuiltIn {
-            self.inv.out.flush()?;
             match run_merge_tool(self.inv, self.wc, self.relpath, text) {
                 Ok(Some(_)) => return Ok(true),
                 Ok(None) => {

@@ -316,7 +316,8 @@ fn bring_dir(
         }
         relegate(ctx, &inner)?;
     } else if at.is_dir() {
-        return Err(sapwood_wc::Error::NotWorkingCopy(at).into());
+        let message = format!("Can't obtain lock on non-directory '{}'.", at.display());
+        return Err(SvnError::new(ErrorCode::WC_NOT_WORKING_COPY, message));
     }
     endless?;
     // What keeps no text bases has externals that keep none.
