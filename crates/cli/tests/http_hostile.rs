@@ -350,6 +350,67 @@ fn requests_whose_end_comes_late() {
     }
 }
 
+/// Statuses and headers that scripts look at, as httpd with mod_dav_svn has them.
+#[test]
+fn conditions_and_places() {
+    let served = Served::start(PLACES);
+    let put =
+        |headers: &str| served.request("PUT", "/dav/repo/page", &[ADA, headers].concat(), "text");
+    let made = put("");
+    assert_eq!((status(&made), made.contains("/dav/repo/page\r\n")), (201, true), "{made}");
+    let get = |headers: &str| served.request("GET", "/dav/repo/page", headers, "");
+    let whole = get("");
+    let date = whole.lines().find_map(|line| line.strip_prefix("last-modified: ")).unwrap();
+    let old = "Thu, 02 Jan 2014 00:00:00 GMT";
+    for (condition, date, expected) in [
+        ("If-Modified-Since", date, 304),
+        ("If-Modified-Since", old, 200),
+        ("If-Modified-Since", "yesterday", 200),
+        ("If-Unmodified-Since", date, 200),
+        ("If-Unmodified-Since", old, 412),
+    ] {
+        assert_eq!(
+            status(&get(&format!("{condition}: {date}\r\n"))),
+            expected,
+            "{condition}: {date}"
+        );
+    }
+    assert_eq!(status(&put(&format!("If-Unmodified-Since: {old}\r\n"))), 412);
+    // A place is never the name of a host.
+    let moved = served.request("GET", "//dav/repo", "", "");
+    assert!(status(&moved) == 301 && moved.contains("location: /dav/repo/\r\n"), "{moved}");
+    let moved = served.request("GET", "/dav/repo/!svn/rvr/0", "", "");
+    assert!(
+        status(&moved) == 301 && moved.contains("location: /dav/repo/!svn/rvr/0/\r\n"),
+        "{moved}"
+    );
+    let report = served.request("REPORT", "/dav/repo/", "", "<x/>");
+    assert!(status(&report) == 501 && report.contains("errcode=\"200007\""), "{report}");
+    assert_eq!(status(&served.request("GET", "/dav/repo/%zz", "", "")), 400);
+    let bulk = "Content-Range: bytes 0-3/9\r\n";
+    assert_eq!(served.ada("PUT", "/dav/repo/!svn/txr/9-9/page", bulk, "part"), 501);
+}
+
+/// What has arrived of a body that breaks off is never taken for the whole of it.
+#[test]
+fn bodies_that_break_off() {
+    let served = Served::start(PLACES);
+    let listing = served.listing();
+    for body in ["5\r\nhello\r\nzz\r\n", "zz\r\n", "5\r\nhello", "5\r\nhelloXX0\r\n\r\n"] {
+        let mut socket = TcpStream::connect(("127.0.0.1", served.port)).unwrap();
+        socket.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+        let request = format!(
+            "PUT /dav/repo/broken HTTP/1.1\r\nHost: h\r\n{ADA}Transfer-Encoding: chunked\r\n\r\n{body}"
+        );
+        socket.write_all(request.as_bytes()).unwrap();
+        socket.shutdown(std::net::Shutdown::Write).unwrap();
+        let mut answer = String::new();
+        let _ = socket.read_to_string(&mut answer);
+        assert!(answer.is_empty() || answer.starts_with("HTTP/1.1 4"), "{body:?}: {answer}");
+    }
+    assert_eq!(served.listing(), listing);
+}
+
 /// Clients that ask for much and do not read it cost little memory, and hold up no other client.
 #[test]
 fn clients_that_do_not_read() {

@@ -33,6 +33,13 @@ macro_rules! digest_type {
                 Some(Self(out))
             }
 
+            /// Parses the checksum that a text is said to have. As for the reference, zeros alone say
+            /// nothing: `Some(None)`.
+            #[must_use]
+            pub fn parse_expected(hex: &[u8]) -> Option<Option<Self>> {
+                Self::parse(hex).map(|sum| Some(sum).filter(|sum| sum.0 != [0; $len]))
+            }
+
             /// The lower-case hexadecimal digits of each byte.
             #[must_use]
             pub fn hex_digits(&self) -> [[u8; 2]; $len] {
@@ -194,6 +201,9 @@ mod tests {
     fn hex_round_trip_and_refusal() {
         let sum = Md5::of(b"x");
         assert_eq!(Md5::parse(sum.to_hex().as_bytes()), Some(sum));
+        assert_eq!(Md5::parse_expected(sum.to_hex().as_bytes()), Some(Some(sum)));
+        assert_eq!(Md5::parse_expected(&[b'0'; 32]), Some(None));
+        assert_eq!(Md5::parse_expected(b"d41d8cd98f00b204e9800998ecf8427"), None);
         assert_eq!(Md5::parse(b"d41d8cd98f00b204e9800998ecf8427"), None);
         assert_eq!(Md5::parse(b"g41d8cd98f00b204e9800998ecf8427e"), None);
     }

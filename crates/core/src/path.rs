@@ -2,22 +2,22 @@
 //!
 //! Two forms are used, as in the reference: an *fspath* is absolute (`/`, `/trunk/a`), a
 //! *relpath* has no leading slash (the empty string, `trunk/a`). Both are UTF-8 and canonical:
-//! no empty component, no trailing slash. Functions here take canonical input unless they say
+//! no component that is empty or `.`, no trailing slash. Functions here take canonical input unless they say
 //! otherwise.
 
 use crate::{ErrorCode, Exact, SvnError, SvnResult};
 use std::borrow::Cow;
 
-/// Makes any slash-separated string into a canonical fspath: one leading slash, no empty
-/// components, no trailing slash. `.` and `..` are left alone: they are ordinary names here and
-/// are refused where names are checked.
+/// Makes any slash-separated string into a canonical fspath: one leading slash, no component that
+/// is empty or `.`, no trailing slash. `..` is left alone: it is an ordinary name here, and is
+/// refused where names are checked.
 #[must_use]
 pub fn canonical_fspath(path: &str) -> Cow<'_, str> {
     if is_canonical_fspath(path) {
         return Cow::Borrowed(path);
     }
     let mut out = String::with_capacity(path.len().plus(1));
-    for part in path.split('/').filter(|p| !p.is_empty()) {
+    for part in components_that_lead(path) {
         out.push('/');
         out.push_str(part);
     }
@@ -27,28 +27,44 @@ pub fn canonical_fspath(path: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
+/// The components of any slash-separated string but those that lead nowhere.
+fn components_that_lead(path: &str) -> impl Iterator<Item = &str> {
+    path.split('/').filter(|part| !matches!(*part, "" | "."))
+}
+
 /// Whether `path` is an fspath in canonical form.
 #[must_use]
 pub fn is_canonical_fspath(path: &str) -> bool {
-    path == "/" || (path.starts_with('/') && !path.ends_with('/') && !has_empty_component(path))
+    path == "/" || (path.starts_with('/') && !ends_idle(path) && !has_idle_component(path))
 }
 
-/// Whether two slashes follow each other. Every path that comes over the wire is looked at, so
-/// this is no general search: it compiles to a few wide instructions. Without optimisation it would be a
-/// call for each byte, more than all else that tests count; there a library that is optimised looks.
-fn has_empty_component(path: &str) -> bool {
+/// Whether the last component is empty or `.`, and comes after a slash.
+fn ends_idle(path: &str) -> bool {
+    path.ends_with('/') || path.ends_with("/.")
+}
+
+/// Whether there is nothing, or only a dot, between two slashes. Every path that comes over the wire is
+/// looked at, so this is no general search: it compiles to a few wide instructions. Without optimisation it
+/// would be a call for each byte, more than all else that tests count; there a library that is optimised looks.
+fn has_idle_component(path: &str) -> bool {
     let bytes = path.as_bytes();
     if cfg!(debug_assertions) {
-        return memchr::memmem::find(bytes, b"//").is_some();
+        return ["//", "/./"]
+            .iter()
+            .any(|idle| memchr::memmem::find(bytes, idle.as_bytes()).is_some());
     }
-    let pairs = bytes.iter().zip(bytes.get(1..).unwrap_or(&[]));
-    pairs.fold(false, |found, (a, b)| found | ((*a == b'/') & (*b == b'/')))
+    let (second, third) = (bytes.get(1..).unwrap_or(&[]), bytes.get(2..).unwrap_or(&[]));
+    let pairs = bytes.iter().zip(second);
+    let empty = pairs.fold(false, |found, (a, b)| found | ((*a == b'/') & (*b == b'/')));
+    let triples = bytes.iter().zip(second).zip(third);
+    triples.fold(empty, |found, ((a, b), c)| found | ((*a == b'/') & (*b == b'.') & (*c == b'/')))
 }
 
 /// Whether `path` is a relpath in canonical form.
 #[must_use]
 pub(crate) fn is_canonical_relpath(path: &str) -> bool {
-    !path.starts_with('/') && !path.ends_with('/') && !has_empty_component(path)
+    let begins_idle = path == "." || path.starts_with('/') || path.starts_with("./");
+    !begins_idle && !ends_idle(path) && !has_idle_component(path)
 }
 
 /// Makes any slash-separated string into a canonical relpath.
@@ -57,7 +73,7 @@ pub fn canonical_relpath(path: &str) -> Cow<'_, str> {
     if is_canonical_relpath(path) {
         return Cow::Borrowed(path);
     }
-    Cow::Owned(path.split('/').filter(|p| !p.is_empty()).collect::<Vec<_>>().join("/"))
+    Cow::Owned(components_that_lead(path).collect::<Vec<_>>().join("/"))
 }
 
 /// The relpath of an fspath: everything after the leading slash.
@@ -209,6 +225,17 @@ mod tests {
         }
         for (input, want) in [("", ""), ("/", ""), ("/a//b/", "a/b")] {
             assert_eq!(canonical_relpath(input), want);
+        }
+        for idle in [".", "./a", "a/.", "a/./b", "./", "a/././b/.", ".//."] {
+            assert!(!is_canonical_relpath(idle) && !is_canonical_fspath(&format!("/{idle}")));
+            let left = idle.split('/').filter(|part| part.len() == 1 && *part != ".");
+            let left = left.collect::<Vec<_>>().join("/");
+            assert_eq!(canonical_relpath(idle), left);
+            assert_eq!(canonical_fspath(idle), format!("/{left}"));
+        }
+        for name in ["..", ".a", "a.", "a/..", "a/.b/c.", "../..", "..."] {
+            assert_eq!(canonical_relpath(name), name);
+            assert_eq!(canonical_fspath(name), format!("/{name}"));
         }
     }
 

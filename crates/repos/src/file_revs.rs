@@ -55,7 +55,8 @@ pub fn file_revs(
     if end < start && merged {
         return Err(SvnError::new(ErrorCode::UNSUPPORTED_FEATURE, "").into());
     }
-    // An unreadable path gives the same error as a missing one.
+    // An unreadable path gives the same error as a missing one, also in a revision that there is not.
+    fs.revision_root(start.max(end))?;
     if !authorizer.readable(request.path)? {
         return Err(not_a_file(request.path, start.max(end)));
     }

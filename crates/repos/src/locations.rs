@@ -23,6 +23,7 @@ pub fn locations(
     cancel: &CancelToken,
 ) -> Result<Vec<(Revnum, FsPathBuf)>> {
     let fs = repository.fs();
+    fs.revision_root(peg)?;
     check_readable(authorizer, path)?;
     let mut wanted = revisions.to_vec();
     wanted.sort_unstable_by(|a, b| b.cmp(a));

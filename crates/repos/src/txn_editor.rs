@@ -314,7 +314,12 @@ impl TxnEditor {
         Self::check_access(authorizer, path, Access::WRITE, false)?;
         Self::check_access(authorizer, path.parent(), Access::WRITE, false)?;
         let is_dir = kind == NodeKind::Dir;
-        self.check_locks(path, is_dir)?;
+        // What is there already is no place for another node, whoever has a lock there.
+        if let Err(locked) = self.check_locks(path, is_dir)
+            && self.txn.kind(path)?.is_none()
+        {
+            return Err(locked);
+        }
         if is_dir {
             self.txn.make_dir(path)?
         } else {

@@ -47,12 +47,12 @@ impl From<Error> for SvnError {
 }
 
 impl Error {
-    /// The E-code; 0 (as with the reference) for requests that only a broken client sends.
+    /// The E-code.
     #[must_use]
     pub fn code(&self) -> ErrorCode {
         match self {
             Self::Malformed(_) | Self::Refused(_) | Self::TooLarge(_) => ErrorCode::XML_MALFORMED,
-            Self::Element(_) | Self::NotCanonical(_) => ErrorCode(0),
+            Self::Element(_) | Self::NotCanonical(_) => ErrorCode::RA_DAV_REQUEST_FAILED,
             Self::Reply(_) | Self::ReplyPath(_) => ErrorCode::RA_DAV_MALFORMED_DATA,
             Self::Address(_) => ErrorCode::APMOD_MALFORMED_URI,
             Self::Svn(error) => error.code(),

@@ -53,6 +53,10 @@ pub enum Resource {
 const UNKNOWN: Error = Error::Address("Unsupported URI form");
 
 fn decoded(text: &str) -> Result<String> {
+    let digits = |rest: &str| rest.bytes().take(2).filter(u8::is_ascii_hexdigit).count();
+    if text.split('%').skip(1).any(|rest| digits(rest) < 2) {
+        return Err(Error::Address("The URI has a '%' without two hexadecimal digits"));
+    }
     uri::decode_utf8(text)
         .filter(|path| !path.contains('\0'))
         .ok_or(Error::Address("The URI is not UTF-8, or holds a NUL byte"))
@@ -178,6 +182,14 @@ mod tests {
 
     fn parse(path: &str) -> Resource {
         Resource::parse(path, SPECIAL).unwrap()
+    }
+
+    #[test]
+    fn escapes_of_nothing() {
+        for bad in ["/a%", "/a%4", "/%zz", "/a%4%41", "/!svn/txr/1-1/%g0", "/!svn/txn/%"] {
+            assert!(matches!(Resource::parse(bad, SPECIAL), Err(Error::Address(_))), "{bad}");
+        }
+        assert_eq!(parse("/a%25%41"), Resource::Public(FsPathBuf::canonicalize("/a%A")));
     }
 
     #[test]

@@ -8,7 +8,11 @@ pub fn status_of(code: ErrorCode) -> Option<u16> {
     Some(match code {
         ErrorCode::FS_NOT_FOUND | ErrorCode::FS_NO_SUCH_REVISION => 404,
         ErrorCode::UNSUPPORTED_FEATURE => 501,
-        ErrorCode::FS_LOCK_OWNER_MISMATCH | ErrorCode::FS_PATH_ALREADY_LOCKED => 423,
+        ErrorCode::FS_LOCK_OWNER_MISMATCH
+        | ErrorCode::FS_BAD_LOCK_TOKEN
+        | ErrorCode::FS_NO_LOCK_TOKEN
+        | ErrorCode::FS_NO_USER
+        | ErrorCode::FS_PATH_ALREADY_LOCKED => 423,
         ErrorCode::FS_PROP_BASEVALUE_MISMATCH => 412,
         ErrorCode::AUTHZ_UNREADABLE
         | ErrorCode::AUTHZ_UNWRITABLE

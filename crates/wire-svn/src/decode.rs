@@ -10,7 +10,7 @@ mod view;
 use crate::error::{Error, Result};
 use sapwood_core::exact::{Cut, Exact};
 use view::View;
-pub use view::{Item, List, Tuple, as_text};
+pub use view::{Item, List, Tuple, as_revision, as_text};
 
 /// How many lists may lie around an item, plus one: an item at this depth is refused.
 pub const MAX_NESTING: usize = 64;

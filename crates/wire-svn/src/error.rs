@@ -29,15 +29,35 @@ pub enum Error {
     /// A part of a command is invalid, in the words of the command.
     #[error("{0}")]
     Part(&'static str),
+    /// A string that has to be text is not UTF-8, or has a NUL byte, which no path, name or URL has.
+    #[error("A string that has to be UTF-8 text without NUL bytes is not")]
+    NoText,
+    /// A number that is no revision. It is shown as the reference shows it.
+    #[error("Invalid revision number '{}'", .0.cast_signed())]
+    NoRevision(u64),
+    /// A checksum is not 32 hexadecimal digits.
+    #[error("Invalid character in hex checksum")]
+    NoChecksum,
     /// The first word of a reply is neither `success` nor `failure`.
     #[error("Unknown status '{0}' in command response")]
     UnknownStatus(String),
+}
+
+impl Error {
+    /// Whether the items are those that the protocol demands, and only a value in them cannot be: who sent them
+    /// may have an error as the reply, and go on.
+    #[must_use]
+    pub const fn is_of_a_value(&self) -> bool {
+        matches!(self, Self::NoText | Self::NoRevision(_) | Self::NoChecksum)
+    }
 }
 
 impl From<Error> for SvnError {
     fn from(error: Error) -> Self {
         let code = match error {
             Error::RequestTooLarge => ErrorCode::RA_SVN_REQUEST_SIZE,
+            Error::NoRevision(_) => ErrorCode::FS_NO_SUCH_REVISION,
+            Error::NoChecksum => ErrorCode::BAD_CHECKSUM_PARSE,
             _ => ErrorCode::RA_SVN_MALFORMED_DATA,
         };
         Self::new(code, error.to_string())

@@ -314,6 +314,16 @@ impl Asker {
         self.rng.pick(&self.paths[revision]).clone()
     }
 
+    /// A path, sometimes in another form than the canonical one.
+    fn spelling(&mut self, path: &str) -> String {
+        match self.rng.below(12) {
+            0 => format!("./{path}"),
+            1 => path.replace('/', "/.//"),
+            2 => format!("{path}/."),
+            _ => path.to_owned(),
+        }
+    }
+
     fn word(&mut self, percent: usize) -> &'static str {
         if self.rng.chance(percent) { "true" } else { "false" }
     }
@@ -321,7 +331,7 @@ impl Asker {
     fn request(&mut self) -> Request {
         let (at, other) = (self.revision(), self.revision());
         let path = self.path(at);
-        let quoted = string(&path);
+        let quoted = string(&self.spelling(&path));
         let mut session = String::new();
         let mut report = Vec::new();
         let command = match self.rng.below(18) {

@@ -126,6 +126,24 @@ pub fn find(
     })
 }
 
+/// The path of a repository below `root`, and the name that it has without one.
+fn names(root: &Path, top: &Path) -> (String, String) {
+    let below = top.strip_prefix(root).unwrap_or(Path::new("")).to_string_lossy().into_owned();
+    let name = if below.is_empty() {
+        // The root of the file system has no name.
+        top.file_name().map_or(String::new(), |name| name.to_string_lossy().into_owned())
+    } else {
+        below.clone()
+    };
+    (below, name)
+}
+
+/// The name in logs of the repository at a place, which may not have been found yet.
+pub(crate) fn name_in_logs(shared: &ServerState, place: &Place) -> String {
+    let (_, name) = names(&shared.settings.root, &place.top);
+    uri::encode(&name).into_owned()
+}
+
 /// Collects everything about the repository whose folder is `top`, named by its path below `root`;
 /// its URL is empty and the fspath is the root. `access` replaces its own configuration files.
 ///
@@ -140,14 +158,7 @@ pub fn describe(
 ) -> SvnResult<FoundRepository> {
     let settings = &shared.settings;
     let repository = shared.repository(top)?;
-    let relative = top.strip_prefix(root).unwrap_or(Path::new("")).to_string_lossy();
-    let mut authz_name = relative.into_owned();
-    let name = if authz_name.is_empty() {
-        // The root of the file system has no name.
-        top.file_name().map_or(String::new(), |name| name.to_string_lossy().into_owned())
-    } else {
-        authz_name.clone()
-    };
+    let (mut authz_name, name) = names(root, top);
     if access.is_some() && authz_name.is_empty() {
         // Of a repository that has a place of its own, as mod_authz_svn names it.
         authz_name.clone_from(&name);

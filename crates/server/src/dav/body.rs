@@ -4,7 +4,7 @@
 //! read from the connection as it arrives, by as many handlers at a time as there are permits for that. Other
 //! requests collect it in a temporary file first.
 //!
-//! Invariants: a body that does not arrive in time ends with an error; a request that waits for one without a permit
+//! Invariants: a body that does not arrive in time, or breaks off, ends with an error whenever it is read; a request that waits for one without a permit
 //! holds no thread. The part of a body that its handler leaves is read and dropped after the reply, so that the
 //! connection can serve the next request and a client that is still sending gets the reply.
 
@@ -77,6 +77,8 @@ pub(super) struct RawBody {
     piece: Bytes,
     /// Nothing more arrives.
     ended: bool,
+    /// Why it broke off before its end. The connection says so once, and then gives an end.
+    broken: Option<String>,
     /// Lets a handler wait for the rest of it.
     permit: Option<Permit>,
     /// The part of `front` that was read, if it may be read again.
@@ -244,6 +246,7 @@ impl RawBody {
             waited: Duration::ZERO,
             piece: Bytes::new(),
             ended,
+            broken: None,
             permit: None,
             again: None,
         }
@@ -330,9 +333,17 @@ impl RawBody {
         self.spooled = Some(SpooledBody { file, written, read: 0 });
     }
 
+    /// Whether what has arrived is not all that the client announced, or no body by the rules of http.
+    pub(super) const fn is_broken(&self) -> bool {
+        self.broken.is_some()
+    }
+
     fn keep(&mut self, frame: NextFrame) -> SvnResult<()> {
         match frame {
-            None => self.ended = true,
+            None => match &self.broken {
+                None => self.ended = true,
+                Some(why) => return Err(client_gone(why)),
+            },
             Some(Ok(frame)) => {
                 // Trailers are ignored.
                 let data = frame.into_data().unwrap_or_else(|_| Bytes::new());
@@ -343,7 +354,10 @@ impl RawBody {
                 }
                 self.note_end();
             }
-            Some(Err(error)) => return Err(client_gone(&error.to_string())),
+            Some(Err(error)) => {
+                let why = self.broken.get_or_insert_with(|| error.to_string());
+                return Err(client_gone(why));
+            }
         }
         Ok(())
     }

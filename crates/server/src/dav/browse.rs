@@ -105,10 +105,13 @@ pub(super) fn directory(
     exchange: &mut Exchange,
 ) -> DavResult {
     let is_public = matches!(session.resource, Resource::Public(_));
-    if is_public && !session.head.path.ends_with('/') {
+    // Links of the page are relative to it.
+    if !session.head.path.ends_with('/') {
         let query = session.head.query.as_ref().map_or(String::new(), |q| format!("?{q}"));
+        // Not the path as it was asked for: with two slashes first it would be the name of a host.
+        let address = session.address(&session.resource);
         exchange.status(301);
-        exchange.header("location", &format!("{}/{query}", session.head.path));
+        exchange.header("location", &format!("{}/{query}", address.trim_end_matches('/')));
         return Ok(());
     }
     let revision = super::entity::revision_of(root)?;

@@ -1,7 +1,7 @@
 //! Changes of a transaction's tree: POST, PUT, MKCOL, DELETE, COPY.
 
 use sapwood_core::paths::FsPathBuf;
-use sapwood_core::{ErrorCode, Md5, NodeKind, PropList, SvnError, uri};
+use sapwood_core::{ErrorCode, FsPath, Md5, NodeKind, PropList, SvnError, uri};
 use sapwood_delta::StoredDelta;
 use sapwood_repos::{TxnEditor, TxnRequest};
 use sapwood_wire_dav::post::Post;
@@ -82,8 +82,42 @@ fn path_needed(path: Option<FsPathBuf>) -> DavResult<FsPathBuf> {
     path.ok_or_else(|| Fail::status(405, "This resource cannot be changed so"))
 }
 
+/// Refuses a PUT of a part of a text, which would be taken for the whole: 501, as by mod_dav_svn.
+fn refuse_part(session: &Session<'_>) -> DavResult {
+    let Some(range) = session.head.header("content-range") else { return Ok(()) };
+    let part = range.trim().strip_prefix("bytes").and_then(|range| range.split_once('/'));
+    let is_range = part.is_some_and(|(range, _)| range.contains('-'));
+    let status = if is_range { 501 } else { 400 };
+    Err(Fail::status(status, "A part of a text cannot be changed by itself"))
+}
+
+/// The MD5 that a header says, if it does.
+fn said_md5(session: &Session<'_>, header: &str) -> DavResult<Option<Md5>> {
+    let Some(hex) = session.head.header(header) else { return Ok(None) };
+    Md5::parse_expected(hex.trim().as_bytes()).ok_or_else(|| {
+        let message = "Invalid character in hex checksum";
+        SvnError::new(ErrorCode::BAD_CHECKSUM_PARSE, message).into()
+    })
+}
+
+/// Checks the MD5 that a file is said to have before its change.
+fn check_base(editor: &TxnEditor, path: &FsPath, base: Option<Md5>) -> DavResult {
+    let Some(expected) = base else { return Ok(()) };
+    let actual = editor.file_md5(path)?;
+    if actual == expected {
+        return Ok(());
+    }
+    let message = format!(
+        "Base checksum mismatch on '{path}':\n   expected:  {expected}\n     actual:  {actual}\n"
+    );
+    Err(SvnError::new(ErrorCode::CHECKSUM_MISMATCH, message).into())
+}
+
 /// PUT: the text of a file, which is made when it is not there.
 pub(super) fn put(session: &Session<'_>, exchange: &mut Exchange) -> DavResult {
+    refuse_part(session)?;
+    let (result, base) =
+        (said_md5(session, headers::RESULT_MD5)?, said_md5(session, headers::BASE_MD5)?);
     let (txn, path) = txn_resource::open(session)?;
     let path = path_needed(path)?;
     let mut locked = txn.lock();
@@ -111,15 +145,13 @@ pub(super) fn put(session: &Session<'_>, exchange: &mut Exchange) -> DavResult {
             true
         }
     };
-    let sum =
-        |name: &str| session.head.header(name).and_then(|hex| Md5::parse(hex.trim().as_bytes()));
-    let result = sum(headers::RESULT_MD5);
     let is_delta =
         session.head.header("content-type").is_some_and(|t| t.trim() == headers::SVNDIFF_TYPE);
     if is_delta {
         let mut delta = StoredDelta::new(&mut exchange.body);
-        editor.apply_delta(&path, sum(headers::BASE_MD5), &mut delta, result)?;
+        editor.apply_delta(&path, base, &mut delta, result)?;
     } else {
+        check_base(editor, &path, base)?;
         editor.set_text(&path, &mut exchange.body, result)?;
     }
     let md5 = editor.file_md5(&path)?;
@@ -131,7 +163,10 @@ pub(super) fn put(session: &Session<'_>, exchange: &mut Exchange) -> DavResult {
 /// The status of a conflict for an error that says that there is one.
 fn conflict(error: SvnError) -> Fail {
     match error.code() {
-        ErrorCode::FS_TXN_OUT_OF_DATE | ErrorCode::FS_NO_SUCH_REVISION => Fail::with(error, 409),
+        ErrorCode::FS_TXN_OUT_OF_DATE => {
+            Fail::with(SvnError::new(ErrorCode::RA_OUT_OF_DATE, error.message()), 409)
+        }
+        ErrorCode::FS_NO_SUCH_REVISION => Fail::with(error, 409),
         _ => error.into(),
     }
 }
@@ -165,6 +200,9 @@ pub(super) fn delete(session: &Session<'_>, exchange: &mut Exchange) -> DavResul
             exchange.status(204);
             return Ok(());
         }
+    }
+    if session.head.header("depth").is_some_and(|depth| depth.trim() != "infinity") {
+        return Err(Fail::status(400, "Depth of a DELETE must be \"infinity\"."));
     }
     let (txn, path) = txn_resource::open(session)?;
     exchange.status(204);

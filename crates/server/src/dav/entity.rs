@@ -44,10 +44,22 @@ pub(super) fn http_date(stored: &str) -> Option<String> {
     Some(rfc1123(seconds))
 }
 
+/// The seconds since 1970 of a date in that format.
+pub(super) fn date_seconds(text: &str) -> Option<u64> {
+    let (_, date) = text.trim().strip_suffix(" GMT")?.split_once(", ")?;
+    let [day, month, year, time]: [&str; 4] =
+        date.split(' ').collect::<Vec<_>>().try_into().ok()?;
+    let month = MONTHS.iter().position(|name| *name == month)?.checked_add(1)?;
+    let stored = format!("{year}-{month:02}-{day}T{time}.000000Z");
+    let micros = Timestamp::parse(stored.as_bytes()).ok()?.0;
+    u64::try_from(micros.checked_div(1_000_000)?).ok()
+}
+
+const MONTHS: [&str; 12] =
+    ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+
 /// The name of a month, whose number is given in two digits.
 pub(super) fn month_name(digits: &str) -> &'static str {
-    const MONTHS: [&str; 12] =
-        ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
     let name = digits.parse::<usize>().ok().and_then(|n| MONTHS.get(n.wrapping_sub(1)));
     name.copied().unwrap_or("Jan")
 }

@@ -58,9 +58,9 @@ impl From<sapwood_wire_dav::Error> for Fail {
 }
 
 impl Fail {
-    /// A status with a message of our own.
+    /// A status with a message, and the code that mod_dav_svn has for what has none of its own.
     pub(super) fn status(status: u16, message: impl Into<String>) -> Self {
-        Self::Error(SvnError::new(ErrorCode(0), message), status)
+        Self::Error(SvnError::new(ErrorCode::RA_DAV_REQUEST_FAILED, message), status)
     }
 
     /// That there is no repository at the path of a request.

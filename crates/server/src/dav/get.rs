@@ -9,9 +9,10 @@ use sapwood_repos::committed_info;
 use sapwood_wire_dav::{Resource, headers};
 
 use super::browse;
-use super::entity::{etag, http_date, is_same, media_type, revision_of, tags};
+use super::entity::{etag, http_date, media_type, revision_of};
 use super::exchange::Exchange;
 use super::fail::{DavResult, Fail};
+use super::get_conditions;
 use super::ranges;
 use super::session::Session;
 use crate::common::access::Action;
@@ -100,22 +101,15 @@ fn file(
     let tag = etag(node)?;
     exchange.header("etag", &tag);
     exchange.header("accept-ranges", "bytes");
+    let mut modified = None;
     if !is_fixed {
         let info = committed_info(&mut root.fs().revprops_snapshot(), node)?;
-        if let Some(date) = info.date().and_then(http_date) {
-            exchange.header("last-modified", &date);
-        }
+        modified = info.date().and_then(http_date);
     }
-    let is_named = |list: &str| tags(list).any(|said| said == "*" || said == tag);
-    if session.head.header("if-match").is_some_and(|list| !is_named(list)) {
-        return Err(Fail::status(412, "A condition of the request does not hold"));
+    if let Some(date) = &modified {
+        exchange.header("last-modified", date);
     }
-    if session
-        .head
-        .header("if-none-match")
-        .is_some_and(|list| tags(list).any(|said| is_same(said, &tag)))
-    {
-        exchange.status(304);
+    if get_conditions::answers(session.head, exchange, &tag, modified.as_deref())? {
         return Ok(());
     }
     session.log_command(&Operation::GetFile {

@@ -123,8 +123,9 @@ fn send_result(
 ) -> DavResult {
     let Some(node) = root.find(path)? else { return Ok(()) };
     let rev = node.revision_here(revision_of(root)?);
-    let href = session.address(&Resource::Public(path.to_owned()));
-    let version = session.address(&Resource::Version(rev, path.to_owned()));
+    let slash = if path == "/" { "/" } else { "" };
+    let href = session.address(&Resource::Public(path.to_owned())) + slash;
+    let version = session.address(&Resource::Version(rev, path.to_owned())) + slash;
     wire::changed(exchange.out(), &href, &version, node.kind() == NodeKind::Dir);
     exchange.relieve().map_err(|e: SvnError| e.into())
 }

@@ -52,6 +52,7 @@ mod error_page;
 pub mod exchange;
 pub mod fail;
 mod get;
+mod get_conditions;
 pub mod handshake;
 mod head;
 pub mod http;

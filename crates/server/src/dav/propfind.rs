@@ -308,10 +308,13 @@ fn fill(
             live.iter().for_each(|name| response.name(name));
         }
         PropfindRequest::All => {
-            // The kinds of locks are reported only when a client asks for them.
-            for name in live.iter().filter(|name| name.name != "supportedlock") {
-                if let Some(found) = value(name)? {
-                    put(response, name, Some(found));
+            for name in live {
+                let found = value(name)?;
+                // Where there are no locks, mod_dav_svn says so only to those who ask.
+                let no_locks = name.name == "supportedlock"
+                    && matches!(&found, Some(Value::Text(text)) if text.is_empty());
+                if found.is_some() && !no_locks {
+                    put(response, name, found);
                 }
             }
             for (name, value) in props.iter() {
@@ -390,7 +393,10 @@ fn tree(
         .iter()
         .map(|name| Name::new(NS_DAV, name))
         .chain(NODE_SVN.iter().map(|name| Name::new(NS_SVN_DAV, name)))
-        .chain(["supportedlock", "lockdiscovery"].map(|name| Name::new(NS_DAV, name)))
+        .chain(
+            ["supportedlock", "lockdiscovery", "auto-version"].map(|name| Name::new(NS_DAV, name)),
+        )
+        .filter(|name| name.name != "auto-version" || session.autoversions())
         .collect();
     let wants_props = wants(&|name| !matches!(&*name.namespace, NS_DAV | NS_SVN_DAV))
         || matches!(wanted, PropfindRequest::All | PropfindRequest::Names);
@@ -478,6 +484,9 @@ impl Tree<'_> {
             }
             (NS_DAV, "supportedlock") => locks_that_there_are(self.session, is_file),
             (NS_DAV, "lockdiscovery") => Some(Value::Xml(self.active_lock(node))),
+            (NS_DAV, "auto-version") if self.session.autoversions() && !is_version => {
+                text("DAV:checkout-checkin".to_owned())
+            }
             (NS_SVN_DAV, "baseline-relative-path") if !is_version => {
                 text(to_relpath(node.path()).to_owned())
             }

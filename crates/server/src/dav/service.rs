@@ -250,7 +250,7 @@ impl Job {
     async fn first_stage(&mut self) -> Stage {
         let raw = self.exchange.body.raw();
         if !raw.has_ended() && !self.head.headers.contains_key(EXPECT) {
-            // An error in it is found again when it is collected.
+            // The body keeps an error in it for all who read on.
             let _ = raw.collect_ready(WINDOW).await;
         }
         if raw.has_ended() { Stage::Run } else { Stage::Admit }
@@ -396,6 +396,9 @@ impl Job {
                 }
             }
             if let Err(error) = raw.collect().await {
+                if raw.is_broken() {
+                    return Err((error, 400));
+                }
                 workers.met(Limit::RequestTime);
                 return Err((error, 408));
             }

@@ -149,7 +149,9 @@ impl<'s> Session<'s> {
         let remote_host = conn.remote_host();
         let log = |error: &SvnError, warning: bool| {
             if let Some(log) = &shared.log {
-                let subject = Subject { host: remote_host, ..Subject::default() };
+                let name = lookup::name_in_logs(shared, place);
+                let repository = Some(&*name);
+                let subject = Subject { host: remote_host, repository, ..Subject::default() };
                 log.error(subject, error, warning);
             }
         };

@@ -83,10 +83,10 @@ impl From<sapwood_fs::Error> for Fail {
     }
 }
 
-/// Invalid parameters mean a broken client: the rest of its input is unreliable.
+/// Parameters of other types mean a broken client: the rest of its input is unreliable.
 impl From<WireError> for Fail {
     fn from(error: WireError) -> Self {
-        Self::Fatal(error.into())
+        if error.is_of_a_value() { Self::Command(error.into()) } else { Self::Fatal(error.into()) }
     }
 }
 

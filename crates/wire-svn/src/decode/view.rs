@@ -121,7 +121,7 @@ pub struct Tuple<'a> {
 
 #[allow(
     clippy::missing_errors_doc,
-    reason = "all: `Error::Malformed` when the part is missing or of another type"
+    reason = "all: `Error::Malformed` when the part is missing or of another type, `Error::NoText` when it has to be text"
 )]
 impl<'a> Tuple<'a> {
     /// Whether nothing is left.
@@ -177,18 +177,16 @@ impl<'a> Tuple<'a> {
         if self.is_empty() { Ok(None) } else { self.number().map(Some) }
     }
 
-    /// A revision number.
+    /// A revision number; [`Error::NoRevision`] for what cannot be one.
     pub fn rev(&mut self) -> Result<Revnum> {
-        match self.number()? {
-            n if i64::try_from(n).is_ok() => Ok(Revnum(n)),
-            _ => Err(Error::Malformed),
-        }
+        self.number().and_then(as_revision)
     }
 
-    /// A list that holds a revision number or nothing: `[ rev:number ]`.
+    /// A list that holds a revision number or nothing: `[ rev:number ]`. The reference writes the number
+    /// of no revision, -1, without its sign, and reads such a number as none.
     pub fn bracketed_rev(&mut self) -> Result<Option<Revnum>> {
         let mut inner = self.tuple()?;
-        if inner.is_empty() { Ok(None) } else { inner.rev().map(Some) }
+        if inner.is_empty() { Ok(None) } else { Ok(as_revision(inner.number()?).ok()) }
     }
 
     /// The bytes of a word.
@@ -296,13 +294,21 @@ impl<'a> Tuple<'a> {
     }
 }
 
+/// A number as a revision.
+///
+/// # Errors
+/// [`Error::NoRevision`] when it is more than 63 bits.
+pub fn as_revision(number: u64) -> Result<Revnum> {
+    i64::try_from(number).map(|_| Revnum(number)).map_err(|_| Error::NoRevision(number))
+}
+
 /// A string as text: UTF-8 without a NUL, which no path, name or URL holds.
 ///
 /// # Errors
-/// [`Error::Malformed`] when it is not.
+/// [`Error::NoText`] when it is not.
 pub fn as_text(bytes: &[u8]) -> Result<&str> {
-    let text = std::str::from_utf8(bytes).map_err(|_| Error::Malformed)?;
+    let text = std::str::from_utf8(bytes).map_err(|_| Error::NoText)?;
     // Not a search that stops early: this compiles to a few wide instructions.
     let nul = bytes.iter().fold(false, |found, byte| found | (*byte == 0));
-    if nul { Err(Error::Malformed) } else { Ok(text) }
+    if nul { Err(Error::NoText) } else { Ok(text) }
 }

@@ -98,7 +98,7 @@ fn change_prop(mut params: Tuple<'_>) -> Result<ChangeProp<'_>> {
 fn bracketed_md5(params: &mut Tuple<'_>) -> Result<Option<Md5>> {
     match params.bracketed_bytes()? {
         None => Ok(None),
-        Some(hex) => Md5::parse(hex).map(Some).ok_or(Error::Malformed),
+        Some(hex) => Md5::parse_expected(hex).ok_or(Error::NoChecksum),
     }
 }
 

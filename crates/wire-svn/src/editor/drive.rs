@@ -53,7 +53,7 @@ pub enum DriveError {
 
 impl From<Error> for DriveError {
     fn from(error: Error) -> Self {
-        Self::Source(error.into())
+        if error.is_of_a_value() { Self::Editor(error.into()) } else { Self::Source(error.into()) }
     }
 }
 

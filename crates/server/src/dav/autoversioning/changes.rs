@@ -77,7 +77,6 @@ pub(super) fn put(session: &Session<'_>, exchange: &mut Exchange, path: &FsPath)
     }
     conditions::check(session, &root, path)?;
     check_held(session, path, if is_new { Change::Membership } else { Change::Own })?;
-    let status = if is_new { 201 } else { 204 };
     let state = flush::state(session, path);
     let mut first = [0];
     let revision = if root.kind(path)?.is_none() {
@@ -88,7 +87,7 @@ pub(super) fn put(session: &Session<'_>, exchange: &mut Exchange, path: &FsPath)
             _ => false,
         };
         if waits {
-            exchange.status(status);
+            answer(session, exchange, path, is_new);
             return Ok(());
         }
         let text = &mut first.get(..count).unwrap_or(&[]).chain(&mut exchange.body);
@@ -100,8 +99,17 @@ pub(super) fn put(session: &Session<'_>, exchange: &mut Exchange, path: &FsPath)
     if let Some(node) = made.find(path)? {
         exchange.header("etag", &etag(&node)?);
     }
-    exchange.status(status);
+    answer(session, exchange, path, is_new);
     Ok(())
+}
+
+/// The status of a change that succeeds; what is new has its address in the reply.
+fn answer(session: &Session<'_>, exchange: &mut Exchange, path: &FsPath, is_new: bool) {
+    if is_new {
+        let address = session.address(&Resource::Public(path.to_owned()));
+        exchange.header("location", &session.head.absolute(&address));
+    }
+    exchange.status(if is_new { 201 } else { 204 });
 }
 
 /// Commits the text of a file, and returns the new revision.
@@ -172,7 +180,7 @@ pub(super) fn mkcol(session: &Session<'_>, exchange: &mut Exchange, path: &FsPat
     need_parent(session, &root, path)?;
     conditions::check(session, &root, path)?;
     check_held(session, path, Change::Membership)?;
-    exchange.status(201);
+    answer(session, exchange, path, true);
     if flush::state(session, path).is_none() && wait_for_more(session, path, NodeKind::Dir)? {
         return Ok(());
     }
@@ -294,7 +302,6 @@ pub(super) fn copy(
     if is_move {
         forget_locks(session, source);
     }
-    exchange.header("location", &session.head.absolute(&session.address(&Resource::Public(path))));
-    exchange.status(if is_there { 204 } else { 201 });
+    answer(session, exchange, &path, !is_there);
     Ok(())
 }

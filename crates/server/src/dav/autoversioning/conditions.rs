@@ -1,12 +1,14 @@
-//! The preconditions of a request: `If`, `If-Match`, `If-None-Match`.
+//! The preconditions of a request: `If`, `If-Match`, `If-None-Match`, `If-Unmodified-Since`.
 
 use sapwood_core::FsPath;
-use sapwood_fs::Root;
+use sapwood_fs::{Node, Root};
+use sapwood_repos::committed_info;
 use sapwood_wire_dav::Resource;
 use sapwood_wire_dav::ifheader::{self, State};
 
-use super::super::entity::{etag, tags};
+use super::super::entity::{etag, http_date, tags};
 use super::super::fail::{DavResult, Fail};
+use super::super::get_conditions::is_modified_since;
 use super::super::session::Session;
 use super::flush;
 use super::pending::State as Waits;
@@ -46,6 +48,9 @@ pub(super) fn check(session: &Session<'_>, root: &Root, path: &FsPath) -> DavRes
     {
         return Err(failed());
     }
+    if let (Some(said), Some(node)) = (head.header("if-unmodified-since"), &node) {
+        check_age(root, node, said)?;
+    }
     let values: Vec<_> = head.headers.get_all("if").iter().collect();
     if values.is_empty() {
         return Ok(());
@@ -75,6 +80,16 @@ pub(super) fn check(session: &Session<'_>, root: &Root, path: &FsPath) -> DavRes
         }
     }
     Err(failed())
+}
+
+/// Checks that a node was not changed after a date.
+fn check_age(root: &Root, node: &Node, date: &str) -> DavResult {
+    let info = committed_info(&mut root.fs().revprops_snapshot(), node)?;
+    let modified = info.date().and_then(http_date);
+    match is_modified_since(Some(date), modified.as_deref()) {
+        Some(true) => Err(failed()),
+        _ => Ok(()),
+    }
 }
 
 /// Whether the node at a path is in a state. Unreadable nodes count as missing.

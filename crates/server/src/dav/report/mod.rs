@@ -24,7 +24,8 @@ pub(super) fn report(session: &Session<'_>, exchange: &mut Exchange) -> DavResul
     let root = document.root();
     let kind = if root.namespace == NS_SVN { Kind::from_name(&root.name) } else { None };
     let Some(kind) = kind else {
-        return Err(Fail::status(501, "The requested report is unknown."));
+        let message = "The requested report is unknown";
+        return Err(Fail::with(SvnError::new(ErrorCode::UNSUPPORTED_FEATURE, message), 501));
     };
     if kind == Kind::Update {
         let asked = update::read(session, document)?;

@@ -151,11 +151,8 @@ pub(super) fn mergeinfo(
     exchange: &mut Exchange,
 ) -> DavResult {
     let asked = request::Mergeinfo::read(root)?;
-    let inherit = match asked.inherit.as_deref() {
-        None => Inherit::Explicit,
-        Some(word) => Inherit::from_word(word.as_bytes())
-            .ok_or_else(|| Fail::status(400, format!("Bad inherit value: {word}")))?,
-    };
+    let inherit = asked.inherit.as_deref().and_then(|word| Inherit::from_word(word.as_bytes()));
+    let inherit = inherit.unwrap_or(Inherit::Explicit);
     let base = full_path(session, "")?;
     let paths = asked.paths.iter().map(|p| full_path(session, p)).collect::<Result<Vec<_>, _>>()?;
     let paths: Vec<&FsPath> = paths.iter().map(FsPathBuf::as_path).collect();

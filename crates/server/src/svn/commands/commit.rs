@@ -143,15 +143,18 @@ fn take_edit(
     }
 }
 
-/// Ignores what the client sends until it has read the error.
+/// Ignores what the client sends until it has read the error. That it leaves then is no error.
 fn skip_edit(conn: &mut Connection) -> SvnResult<()> {
     loop {
         conn.begin_request();
         let ended = conn.receive_with(Wait::Exchange, |mut command| {
             Ok(command.word().is_ok_and(|name| matches!(name, "abort-edit" | "success")))
         });
-        if ended? {
-            return Ok(());
+        match ended {
+            Ok(false) => {}
+            Ok(true) => return Ok(()),
+            Err(error) if error.is_hang_up() => return Ok(()),
+            Err(error) => return Err(error),
         }
     }
 }

@@ -14,6 +14,7 @@ use sapwood_repos::{
 use sapwood_wire_svn::data::{
     LogHead, write_changed_path, write_log_head, write_prop_changes, write_props,
 };
+use sapwood_wire_svn::decode::as_revision;
 use sapwood_wire_svn::editor::WireOptions;
 use sapwood_wire_svn::{Encode as _, Error as WireError, Item, List, Sink as _, Tuple};
 
@@ -189,7 +190,7 @@ pub(super) fn get_locations(session: &mut Session<'_>, mut params: Tuple<'_>) ->
     let relative = params.relpath()?;
     let peg = params.rev()?;
     let revisions = params.list()?.map(|item| match item {
-        Item::Number(n) if i64::try_from(n).is_ok() => Ok(Revnum(n)),
+        Item::Number(n) => as_revision(n),
         _ => Err(WireError::Part("Get-locations location revisions entry not a revision number")),
     });
     let revisions = revisions.collect::<Result<Vec<Revnum>, _>>()?;
@@ -197,10 +198,7 @@ pub(super) fn get_locations(session: &mut Session<'_>, mut params: Tuple<'_>) ->
     trivial_auth(&mut session.conn);
     session.log_command(&Operation::GetLocations { path: &path, peg, revisions: &revisions });
     let Session { access, repository, cancel, .. } = &*session;
-    let readable = sapwood_repos::check_readable(access, &path);
-    let result = readable.and_then(|()| {
-        sapwood_repos::locations(repository, &path, peg, &revisions, access, cancel)
-    });
+    let result = sapwood_repos::locations(repository, &path, peg, &revisions, access, cancel);
     let out = session.conn.out();
     if let Ok(locations) = &result {
         for (rev, path) in locations {

@@ -302,6 +302,33 @@ fn what_makes_no_sense() {
     assert!(matches!(outcome, Err(DriveError::Editor(e)) if e.code().0 == 210_001));
 }
 
+/// What is said in the right form is answered, and the driver may go on.
+#[test]
+fn values_that_cannot_be() {
+    let root = "( open-root ( ( ) 2:d0 ) ) ";
+    for (command, code) in [
+        ("( add-file ( 2:\u{e9} 2:d0 2:c1 ( 1:x 18446744073709551615 ) ) ) ", 160_006),
+        ("( add-file ( 1:\0 2:d0 2:c1 ( ) ) ) ", 210_004),
+        ("( add-file ( 1:a 2:d0 2:c1 ( ) ) ) ( close-file ( 2:c1 ( 2:zz ) ) ) ", 125_012),
+    ] {
+        let outcome = run([root, command].concat().as_bytes(), false);
+        assert!(
+            matches!(&outcome, Err(DriveError::Editor(e)) if e.code().0 == code),
+            "{outcome:?}"
+        );
+    }
+    // Zeros are no checksum, and a number that is no revision is none where there may be none.
+    let zeros = "0".repeat(32);
+    let rest = format!(
+        "( add-file ( 1:a 2:d0 2:c1 ( ) ) ) ( close-file ( 2:c1 ( 32:{zeros} ) ) ) \
+         ( open-dir ( 1:b 2:d0 2:d1 ( 18446744073709551615 ) ) ) ( close-edit ( ) ) "
+    );
+    let bytes = [root, &rest].concat();
+    let mut notes = Notes::default();
+    let mut source = MemorySource::new(bytes.as_bytes());
+    assert_eq!(drive(&mut source, &mut notes, false).unwrap(), Outcome::Closed);
+}
+
 /// A sink whose other side has had enough after a while.
 #[derive(Default)]
 struct Impatient {
