@@ -3,6 +3,8 @@
 
     tools/ceph.sh FOLDER PORT tools/store_figures.py SAPWOOD SCRATCH HISTORY TREE [DELAY...]
 
+With ROUNDS=3 in the environment each is done three times, in turns, and the medians count.
+
 SAPWOOD is a program with the feature s3, HISTORY a repository of `sapwood-bench make-repo --profile ruby --pack` (46,000 revisions), TREE a folder of `sapwood-bench
 make-tree` (40,000 files), which one commit brings into a repository of its own. Both are served out of folders and out of the bucket that tools/ceph.sh has made, which
 answers DELAY ms later (0, 5, 20), by the proxy of tools/store_commits.py. 1.14's clients ask, by svn://:
@@ -16,6 +18,7 @@ Prints a table for docs/results/store.tsv; requests are those of /metrics."""
 import os
 import re
 import shutil
+import statistics
 import subprocess
 import sys
 import time
@@ -109,6 +112,11 @@ def measure(program, operations, root):
     return figures
 
 
+def medians(rounds):
+    """Of some dictionaries as measure() makes them: one, with the medians of their seconds, and the requests of the last."""
+    return {key: (statistics.median(one[key][0] for one in rounds), requests) for key, (_, requests) in rounds[-1].items()}
+
+
 def serve_out_of(program, scratch, name, sources, bucket):
     root = os.path.join(scratch, name, 'served')
     os.makedirs(root)
@@ -152,7 +160,7 @@ def main():
     stored = serve_out_of(program, scratch, 'stored', sources, bucket)
     folder = serve_out_of(program, scratch, 'folder', sources, None)
     operations = Operations(scratch)
-    beside = measure(program, operations, folder)
+    rounds = int(os.environ.get('ROUNDS', 1))
     gateway = int(os.environ['AWS_ENDPOINT_URL'].rsplit(':', 1)[1])
     print('what', 'state', 'delay, ms', 'a folder, s', 'the store, s', 'x', *KINDS, sep='\t', flush=True)
     for delay in delays:
@@ -160,7 +168,9 @@ def main():
         proxy = subprocess.Popen([sys.executable, os.path.join(os.path.dirname(os.path.abspath(__file__)), 'store_commits.py'), 'late', str(port), str(gateway), str(delay)])
         os.environ['AWS_ENDPOINT_URL'] = f'http://127.0.0.1:{port if delay else gateway}'
         time.sleep(0.5)
-        for (what, state), (took, requests) in measure(program, operations, stored).items():
+        both = [(measure(program, operations, folder), measure(program, operations, stored)) for _ in range(rounds)]
+        beside = medians([one for one, _ in both])
+        for (what, state), (took, requests) in medians([one for _, one in both]).items():
             of_folder = beside[what, state][0]
             print(what, state, delay, f'{of_folder:.2f}', f'{took:.2f}', f'{took / of_folder:.2f}', *(requests.get(kind, 0) for kind in KINDS), sep='\t', flush=True)
         proxy.kill()

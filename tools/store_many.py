@@ -210,6 +210,7 @@ def figures(program, scratch, root, count):
             table[f'{name}, ms'] = median(lambda: server.get(server.http, path), 5)
         except OSError as error:
             print(name, error, file=sys.stderr)
+    table['metrics, the first time, ms'] = server.get(server.metrics, '/metrics')
     table['metrics, ms'] = median(lambda: server.get(server.metrics, '/metrics'), 5)
     asked = 0
     for most in ASKED:

@@ -610,6 +610,58 @@ fn recovery() {
     }
 }
 
+/// `recover` begins again with the numbers of transactions, while a server has some that it took before: no transaction writes
+/// over the prototype of another one with its number.
+#[test]
+fn numbers_that_are_given_again_after_recovery() {
+    let large = |byte: u64| {
+        let mut dice = byte;
+        let mut text = Vec::with_capacity(6 << 20);
+        while text.len() < 6 << 20 {
+            dice = dice.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            text.extend_from_slice(&dice.to_le_bytes());
+        }
+        text
+    };
+    let put = |txn: &mut Txn, path: &str, text: &[u8]| {
+        txn.make_file(fspath(path)).unwrap();
+        txn.set_text(fspath(path), &mut &*text, None).unwrap();
+    };
+    // The one that the server has begun already may be in its memory when the other is begun.
+    for begun_before in [false, true] {
+        let place = Place::new(4);
+        commit(&place.local()).unwrap();
+        let many = || {
+            let fs = Filesystem::open(&place.path.join("db")).unwrap();
+            Writer::new(&fs, WriteOptions { numbers_at_once: 8, ..WriteOptions::default() })
+                .unwrap()
+        };
+        let begin = |writer: &Arc<Writer>| writer.begin(Revnum(1)).unwrap();
+        let server = many();
+        drop(begin(&server));
+        place.local().recover().unwrap();
+        let mut of_server = begun_before.then(|| begin(&server));
+        let (other, text) = (many(), large(7));
+        let mut of_other = begin(&other);
+        while of_other.name() != "2" {
+            of_other = begin(&other);
+        }
+        put(&mut of_other, "/large", &text);
+        let mut of_server = of_server.take().unwrap_or_else(|| begin(&server));
+        assert_eq!(of_server.name(), if begun_before { "2" } else { "3" });
+        put(&mut of_server, "/small", b"small\n");
+        assert_eq!(of_server.commit().unwrap(), Revnum(2));
+        assert_eq!(of_other.commit().unwrap(), Revnum(3));
+        place.verify();
+        let fs = Filesystem::open(&place.path.join("db")).unwrap();
+        let mut found = Vec::new();
+        let node = fs.lookup(Revnum(3), fspath("/large")).unwrap();
+        node.contents().unwrap().read_to_end(&mut found).unwrap();
+        assert!(found == text && self::text(&fs, Revnum(2), "/small") == "small\n");
+        assert_eq!(std::fs::read_dir(place.path.join("db/txn-protorevs")).unwrap().count(), 0);
+    }
+}
+
 #[test]
 fn packed_after_commits() {
     let place = Place::new(4);

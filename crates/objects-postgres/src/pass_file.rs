@@ -19,7 +19,8 @@ pub struct Login<'a> {
 /// The password for a login, of the text of a file.
 #[must_use]
 pub fn password_in(text: &str, login: &Login<'_>) -> Option<String> {
-    text.lines().find_map(|line| password_of(line, login))
+    // A return before the end of a line is none of the password, nor one at the end of the file.
+    text.split('\n').find_map(|line| password_of(line.trim_end_matches('\r'), login))
 }
 
 fn password_of(line: &str, login: &Login<'_>) -> Option<String> {
@@ -86,6 +87,14 @@ mod tests {
         assert_eq!(password_in(text, &other).as_deref(), Some("last"));
         for none in ["", "*:*:*:*:", "*:*:*:*", "*:*:*:*:x\\", "\\*:*:*:*:x", "#*:*:*:*:x"] {
             assert_eq!(password_in(none, &LOGIN), None, "{none}");
+        }
+    }
+
+    #[test]
+    fn no_end_of_a_line_is_of_the_password() {
+        for end in ["", "\n", "\r\n", "\r", "\r\r\n", "\r\n\r"] {
+            let found = password_in(&format!("*:*:*:*:a\rb{end}"), &LOGIN);
+            assert_eq!(found.as_deref(), Some("a\rb"), "{end:?}");
         }
     }
 

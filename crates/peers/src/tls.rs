@@ -8,7 +8,6 @@
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::SystemTime;
 
 use parking_lot::Mutex;
 use rustls::client::verify_server_name;
@@ -16,6 +15,7 @@ use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::server::{NoServerSessionStorage, ParsedCertificate, WebPkiClientVerifier};
 use rustls::sign::{CertifiedKey, SingleCertAndKey};
 use rustls::{CertificateError, ClientConfig, RootCertStore, ServerConfig};
+use sapwood_tls_client::Renewed;
 use tokio::net::TcpStream;
 use tokio_rustls::{TlsAcceptor, TlsConnector};
 
@@ -36,9 +36,6 @@ pub struct TlsFiles {
     pub authorities: PathBuf,
 }
 
-/// When the files were changed.
-type Stamp = [Option<SystemTime>; 3];
-
 /// What was read of them.
 #[derive(Clone, Debug)]
 struct Read {
@@ -52,7 +49,7 @@ pub(crate) struct Tls {
     files: TlsFiles,
     /// The name that this server's certificate has to be for.
     host: String,
-    used: Mutex<(Stamp, Read)>,
+    used: Mutex<Renewed<Read>>,
 }
 
 impl TlsFiles {
@@ -64,9 +61,8 @@ impl TlsFiles {
         self.read(host).map(drop)
     }
 
-    fn stamp(&self) -> Stamp {
-        let changed = |path: &Path| std::fs::metadata(path).and_then(|m| m.modified()).ok();
-        [changed(&self.certificate), changed(&self.key), changed(&self.authorities)]
+    fn paths(&self) -> [&Path; 3] {
+        [&self.certificate, &self.key, &self.authorities]
     }
 
     fn read(&self, host: &str) -> Result<Read> {
@@ -113,23 +109,14 @@ impl Tls {
     /// # Errors
     /// As of [`TlsFiles::check`].
     pub(crate) fn new(files: TlsFiles, host: &str) -> Result<Self> {
-        let stamp = files.stamp();
-        let read = files.read(host)?;
-        Ok(Self { files, host: host.to_owned(), used: Mutex::new((stamp, read)) })
+        let used = Mutex::new(Renewed::new(&files.paths(), || files.read(host))?);
+        Ok(Self { used, files, host: host.to_owned() })
     }
 
     /// What the next connection uses.
     fn now(&self) -> Read {
-        let mut used = self.used.lock();
-        let stamp = self.files.stamp();
-        if used.0 != stamp {
-            // Tried once for each change: a renewal writes several files, and the last one causes another try.
-            used.0 = stamp;
-            if let Ok(read) = self.files.read(&self.host) {
-                used.1 = read;
-            }
-        }
-        used.1.clone()
+        let read = || self.files.read(&self.host);
+        self.used.lock().now(&self.files.paths(), read).clone()
     }
 
     /// Encrypts a connection to the server whose certificate is for `host`.

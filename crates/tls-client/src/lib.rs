@@ -1,11 +1,13 @@
 //! The client's side of TLS for everything that asks other servers: which authorities are trusted, and the
-//! configuration of connections that follows from it; and what proves who this server is, where it has to ([`identity`]).
+//! configuration of connections that follows from it. And for servers: what proves who they are ([`identity`]), and files that are
+//! read again when they change ([`Renewed`]).
 //!
 //! Invariant: a file of authorities that cannot be read whole gives no configuration: never a connection that trusts
 //! less or more than the file says.
 
 mod error;
 pub mod identity;
+mod renewed;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -16,6 +18,7 @@ use rustls::pki_types::pem::{self, PemObject as _};
 use rustls::{ClientConfig, ConfigBuilder, RootCertStore, WantsVerifier};
 
 pub use crate::error::{Error, Result};
+pub use crate::renewed::Renewed;
 
 /// What a certificate begins with in a PEM file.
 const BEGIN: &str = "-----BEGIN CERTIFICATE-----";
@@ -55,8 +58,11 @@ pub fn add_file(roots: &mut RootCertStore, path: &Path) -> Result<()> {
     Ok(())
 }
 
-/// All certificates of a file in PEM form, of which there is one at least, each with the line where it begins.
-fn certificates(path: &Path) -> Result<Vec<(usize, CertificateDer<'static>)>> {
+/// All certificates of a file in PEM form, of which there is one at least, each with the line where it begins, from 1.
+///
+/// # Errors
+/// A file that cannot be read, or has no certificate, or what is none, with its line.
+pub fn certificates(path: &Path) -> Result<Vec<(usize, CertificateDer<'static>)>> {
     let failed = |source| Error::Io { path: path.to_owned(), source };
     let bytes = std::fs::read(path).map_err(failed)?;
     let mut found = Vec::new();

@@ -37,7 +37,8 @@ pub(super) fn settings() -> SvnResult<Settings> {
         let found = environment.iter().find(|(name, value)| name == wanted && !value.is_empty());
         found.map(|(_, value)| value.clone())
     };
-    let home = std::env::var_os("HOME").map(PathBuf::from);
+    // Also where no variable names it: hooks begin with an empty environment.
+    let home = std::env::home_dir();
     let file = |variable: &str, usual: &str| {
         let named = get(variable).map(PathBuf::from);
         named.or_else(|| home.as_ref().map(|home| home.join(".aws").join(usual)))

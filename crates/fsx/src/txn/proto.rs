@@ -3,6 +3,7 @@
 //! One item is open at a time. What was ended stays where it is, so that it can be read back.
 
 use std::fmt;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -11,6 +12,7 @@ use sapwood_core::{Cut, Exact, Revnum, len64};
 use sapwood_fs_common::StoredRange;
 use sapwood_fsfs_format::fnv::Fnv1a32x4;
 use sapwood_fsx_format::p2l::ItemType;
+use sapwood_store::write::create_beside;
 use sapwood_store::{NewFile, WriteStorage};
 
 use super::index::RevisionIndex;
@@ -102,12 +104,21 @@ impl ProtoRev {
         self.append_with(|out| out.extend_from_slice(bytes))
     }
 
+    /// Its file, which is made now if there is none: beside its place where there is one, which then is of another transaction.
     fn file(&mut self) -> Result<&mut Box<dyn NewFile>> {
-        let path = &self.path;
+        let path = &mut self.path;
         match &mut self.file {
             Some(file) => Ok(file),
             none => {
-                let made = self.storage.create_over(path);
+                let made = match self.storage.create(path) {
+                    Err(error) if error.kind() == ErrorKind::AlreadyExists && !self.keep => {
+                        create_beside(&*self.storage, path).map(|(beside, file)| {
+                            *path = beside;
+                            file
+                        })
+                    }
+                    made => made,
+                };
                 let made = made.map_err(|error| Error::io("Can't open file", path, error))?;
                 Ok(none.insert(made))
             }

@@ -2,6 +2,7 @@
 //! read last.
 
 use std::collections::{HashMap, HashSet};
+use std::io::ErrorKind;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
@@ -9,7 +10,7 @@ use sapwood_core::{ErrorCode, Revnum, Sha1, SvnError};
 use sapwood_fs_common::rep_cache::Row;
 use sapwood_fsfs_format::base36::Base36;
 use sapwood_fsx_format::Id;
-use sapwood_fsx_format::layout::names;
+use sapwood_fsx_format::layout::{Layout, names};
 use sapwood_store::write::{lock_failure, lock_or_create};
 use sapwood_store::{HeldLock, WriteStorage, uuid};
 
@@ -101,15 +102,32 @@ impl Writer {
         })
     }
 
-    /// The number of a new transaction.
+    /// The number of a new transaction: one that none on disk has. `recover` begins again with them, also while servers have
+    /// some that they took before.
     pub(super) fn next_number(&self) -> Result<TxnNumber> {
         let mut numbers = self.numbers.lock();
-        if numbers.0 >= numbers.1 {
-            *numbers = self.take_numbers()?;
+        loop {
+            if numbers.0 >= numbers.1 {
+                *numbers = self.take_numbers()?;
+            }
+            let number = numbers.0;
+            numbers.0 = number.saturating_add(1);
+            if !self.is_there(&Layout::txn_dir(number))?
+                && !self.is_there(&Layout::proto_rev(number))?
+            {
+                return Ok(TxnNumber(number));
+            }
         }
-        let number = numbers.0;
-        numbers.0 = number.saturating_add(1);
-        Ok(TxnNumber(number))
+    }
+
+    /// Whether something below `db` has this name.
+    fn is_there(&self, name: &str) -> Result<bool> {
+        let path = self.fs.0.file(name);
+        match self.storage.stamp(&path) {
+            Ok(_) => Ok(true),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
+            Err(error) => Err(Error::io("Can't check path", &path, error)),
+        }
     }
 
     /// Whether a transaction can begin without the lock of `txn-current`.

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use rustls::crypto::CryptoProvider;
-use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, CertificateRevocationListDer};
 use rustls::server::WebPkiClientVerifier;
 use rustls::server::danger::ClientCertVerifier;
@@ -32,17 +32,9 @@ pub struct ClientAuthorities {
     pub required: bool,
 }
 
-pub(super) fn unusable(path: &Path, why: impl std::fmt::Display) -> SvnError {
-    SvnError::new(ErrorCode::BAD_FILENAME, format!("Can't use '{}': {why}", path.display()))
-}
-
-fn pieces<T: PemObject>(path: &Path, what: &str) -> SvnResult<Vec<T>> {
-    let found: Result<Vec<T>, _> = T::pem_file_iter(path).map_err(|e| unusable(path, e))?.collect();
-    let found = found.map_err(|e| unusable(path, e))?;
-    if found.is_empty() {
-        return Err(unusable(path, format_args!("there is no {what} in it")));
-    }
-    Ok(found)
+/// Files of certificates and keys that cannot be used.
+pub(super) fn unusable(error: &sapwood_tls_client::Error) -> SvnError {
+    SvnError::new(ErrorCode::BAD_FILENAME, format!("Can't use {error}"))
 }
 
 /// When the first of the certificates of a file (PEM) expires, in seconds since 1970.
@@ -50,9 +42,9 @@ fn pieces<T: PemObject>(path: &Path, what: &str) -> SvnResult<Vec<T>> {
 /// # Errors
 /// When there is none that can be read.
 pub fn certificate_end(path: &Path) -> SvnResult<i64> {
-    let all = pieces::<CertificateDer<'static>>(path, "certificate")?;
-    let end = all.iter().filter_map(end_of).min();
-    end.ok_or_else(|| unusable(path, "there is no certificate in it"))
+    let all = sapwood_tls_client::certificates(path).map_err(|e| unusable(&e))?;
+    let end = all.iter().filter_map(|(_, certificate)| end_of(certificate)).min();
+    end.ok_or_else(|| unusable(&sapwood_tls_client::Error::Empty(path.to_owned())))
 }
 
 /// When a certificate expires, in seconds since 1970.
@@ -71,20 +63,37 @@ impl ClientAuthorities {
         provider: &Arc<CryptoProvider>,
     ) -> SvnResult<Arc<dyn ClientCertVerifier>> {
         let mut roots = RootCertStore::empty();
-        for authority in pieces::<CertificateDer<'static>>(&self.file, "certificate")? {
-            roots.add(authority).map_err(|e| unusable(&self.file, e))?;
-        }
+        sapwood_tls_client::add_file(&mut roots, &self.file).map_err(|e| unusable(&e))?;
         let mut verifier =
             WebPkiClientVerifier::builder_with_provider(Arc::new(roots), Arc::clone(provider));
         if let Some(file) = &self.revoked {
-            let lists = pieces::<CertificateRevocationListDer<'static>>(file, "revocation list")?;
-            verifier = verifier.with_crls(lists).enforce_revocation_expiration();
+            verifier = verifier.with_crls(revoked(file)?).enforce_revocation_expiration();
         }
         if !self.required {
             verifier = verifier.allow_unauthenticated();
         }
-        verifier.build().map_err(|e| unusable(self.revoked.as_ref().unwrap_or(&self.file), e))
+        verifier.build().map_err(|e| not_usable(self.revoked.as_ref().unwrap_or(&self.file), e))
     }
+
+    /// The files that are read.
+    pub(super) fn paths(&self) -> impl Iterator<Item = &Path> {
+        std::iter::once(&*self.file).chain(self.revoked.as_deref())
+    }
+}
+
+/// The revocation lists of a file.
+fn revoked(path: &Path) -> SvnResult<Vec<CertificateRevocationListDer<'static>>> {
+    let lists = CertificateRevocationListDer::pem_file_iter(path);
+    let lists: Result<Vec<_>, _> = lists.map_err(|e| not_usable(path, e))?.collect();
+    let lists = lists.map_err(|e| not_usable(path, e))?;
+    if lists.is_empty() {
+        return Err(not_usable(path, "there is no revocation list in it"));
+    }
+    Ok(lists)
+}
+
+fn not_usable(path: &Path, why: impl std::fmt::Display) -> SvnError {
+    SvnError::new(ErrorCode::BAD_FILENAME, format!("Can't use '{}': {why}", path.display()))
 }
 
 /// What a client's certificate says about its owner.

@@ -6,15 +6,14 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::SystemTime;
 
 use parking_lot::Mutex;
-use rustls::pki_types::pem::PemObject as _;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::{NoServerSessionStorage, ResolvesServerCert, WantsServerCert};
+use rustls::sign::SingleCertAndKey;
 use rustls::{ConfigBuilder, ServerConfig};
 use sapwood_acme::{Certificates, Report, Summary};
 use sapwood_core::{ErrorCode, SvnError, SvnResult, WrongSetting};
+use sapwood_tls_client::{Renewed, identity};
 use tokio::task::AbortHandle;
 
 use super::certificate::{ClientAuthorities, end_of, unusable};
@@ -43,9 +42,6 @@ pub struct TlsSettings {
     pub clients: Option<ClientAuthorities>,
 }
 
-/// When the files were changed.
-type Stamp = [Option<SystemTime>; 4];
-
 /// A certificate in use.
 #[derive(Debug)]
 pub(super) struct Tls {
@@ -55,8 +51,7 @@ pub(super) struct Tls {
 #[derive(Debug)]
 struct Used {
     settings: TlsSettings,
-    stamp: Stamp,
-    read: Read,
+    read: Renewed<Read>,
     acme: Option<Keeping>,
 }
 
@@ -82,16 +77,19 @@ impl Drop for Keeping {
 }
 
 impl TlsSettings {
-    fn stamp(&self) -> Stamp {
-        let changed = |path: &Path| std::fs::metadata(path).and_then(|m| m.modified()).ok();
-        let clients = self.clients.as_ref();
-        let revoked = clients.and_then(|clients| clients.revoked.as_deref());
-        let [certificate, key] = match &self.source {
-            CertificateSource::Files { certificate, key } => [changed(certificate), changed(key)],
-            CertificateSource::Acme(_) => [None, None],
+    /// The files that are read.
+    fn paths(&self) -> Vec<&Path> {
+        let own: &[&Path] = match &self.source {
+            CertificateSource::Files { certificate, key } => &[certificate, key],
+            CertificateSource::Acme(_) => &[],
         };
-        let clients = clients.and_then(|clients| changed(&clients.file));
-        [certificate, key, clients, revoked.and_then(changed)]
+        let clients = self.clients.iter().flat_map(ClientAuthorities::paths);
+        own.iter().copied().chain(clients).collect()
+    }
+
+    /// What connections use, to be read again when files change. `acme` has the certificates where no file has.
+    fn renewed(&self, acme: Option<&Arc<Certificates>>) -> SvnResult<Renewed<Read>> {
+        Renewed::new(&self.paths(), || self.read(acme))
     }
 
     /// Checks whether they can be used. Nothing is written, and no authority is asked.
@@ -113,10 +111,9 @@ impl TlsSettings {
         let builder = self.builder()?;
         let (mut config, end) = match &self.source {
             CertificateSource::Files { certificate, key } => {
-                let (chain, key) = read_pair(certificate, key)?;
-                let end = chain.iter().filter_map(end_of).min();
-                let config = builder.with_single_cert(chain, key);
-                (config.map_err(|e| unusable(certificate, e))?, end)
+                let own = identity::read(certificate, key).map_err(|e| unusable(&e))?;
+                let end = own.cert.iter().filter_map(end_of).min();
+                (builder.with_cert_resolver(Arc::new(SingleCertAndKey::from(own))), end)
             }
             CertificateSource::Acme(settings) => {
                 let acme = acme.ok_or_else(|| SvnError::internal("no certificates by ACME"))?;
@@ -148,21 +145,6 @@ impl TlsSettings {
     }
 }
 
-/// The chain of a certificate's file, and the key of another one.
-fn read_pair(
-    certificate: &Path,
-    key: &Path,
-) -> SvnResult<(Vec<CertificateDer<'static>>, PrivateKeyDer<'static>)> {
-    let chain: Result<Vec<_>, _> =
-        CertificateDer::pem_file_iter(certificate).map_err(|e| unusable(certificate, e))?.collect();
-    let chain = chain.map_err(|e| unusable(certificate, e))?;
-    if chain.is_empty() {
-        return Err(unusable(certificate, "there is no certificate in it"));
-    }
-    let key = PrivateKeyDer::from_pem_file(key).map_err(|e| unusable(key, e))?;
-    Ok((chain, key))
-}
-
 impl Used {
     fn new(settings: TlsSettings, state: &ServerState, report: &Arc<Report>) -> SvnResult<Self> {
         let acme = match &settings.source {
@@ -171,14 +153,13 @@ impl Used {
                 Some(Certificates::new(acme.clone()).map_err(unusable_acme)?)
             }
         };
-        let stamp = settings.stamp();
-        let read = settings.read(acme.as_ref())?;
+        let read = settings.renewed(acme.as_ref())?;
         // The task begins when nothing can fail any more.
         let keep = |certificates: Arc<Certificates>| {
             let task = Arc::clone(&certificates).keep(Arc::clone(report));
             Ok::<_, SvnError>(Keeping { certificates, task: state.tasks.spawn(task)? })
         };
-        Ok(Self { stamp, read, acme: acme.map(keep).transpose()?, settings })
+        Ok(Self { read, acme: acme.map(keep).transpose()?, settings })
     }
 }
 
@@ -212,10 +193,9 @@ impl Tls {
             *self.used.lock() = new;
             return Ok(());
         };
-        let stamp = settings.stamp();
-        let read = settings.read(Some(&certificates))?;
+        let read = settings.renewed(Some(&certificates))?;
         let mut used = self.used.lock();
-        (used.settings, used.stamp, used.read) = (settings, stamp, read);
+        (used.settings, used.read) = (settings, read);
         certificates.look_now();
         Ok(())
     }
@@ -224,7 +204,7 @@ impl Tls {
     pub(super) fn summary(&self) -> Summary {
         drop(self.config());
         let used = self.used.lock();
-        let of_files = || Summary { end: used.read.end, failing: 0 };
+        let of_files = || Summary { end: used.read.last().end, failing: 0 };
         used.acme.as_ref().map_or_else(of_files, |keeping| keeping.certificates.summary())
     }
 
@@ -236,17 +216,10 @@ impl Tls {
     /// The configuration for the next connection.
     pub(super) fn config(&self) -> Arc<ServerConfig> {
         let mut used = self.used.lock();
-        let stamp = used.settings.stamp();
-        if used.stamp != stamp {
-            // Tried once for each change: a renewal writes both files, and the second one causes
-            // another try.
-            used.stamp = stamp;
-            let acme = used.acme.as_ref().map(|keeping| Arc::clone(&keeping.certificates));
-            if let Ok(read) = used.settings.read(acme.as_ref()) {
-                used.read = read;
-            }
-        }
-        Arc::clone(&used.read.config)
+        let Used { settings, read, acme } = &mut *used;
+        let acme = acme.as_ref().map(|keeping| &keeping.certificates);
+        let read = read.now(&settings.paths(), || settings.read(acme));
+        Arc::clone(&read.config)
     }
 }
 
