@@ -31,7 +31,6 @@ pub fn locations(
     let mut wanted = wanted.into_iter().peekable();
     let mut roots = Roots::new(fs);
     let mut found = Vec::new();
-
     // Of the revisions younger than the peg, start at the youngest in which the path is the same
     // line of history.
     let mut revision = peg;

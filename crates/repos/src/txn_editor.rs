@@ -314,7 +314,7 @@ impl TxnEditor {
         Self::check_access(authorizer, path, Access::WRITE, false)?;
         Self::check_access(authorizer, path.parent(), Access::WRITE, false)?;
         let is_dir = kind == NodeKind::Dir;
-        // What is there already is no place for another node, whoever has a lock there.
+        // What is there already is no place for another node, locked or not.
         if let Err(locked) = self.check_locks(path, is_dir)
             && self.txn.kind(path)?.is_none()
         {

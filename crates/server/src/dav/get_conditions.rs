@@ -56,7 +56,7 @@ mod tests {
         assert_eq!(after("Wed, 01 Jan 2020 23:59:59 GMT"), Some(true));
         assert_eq!(after("Fri, 31 Jan 2020 00:00:01 GMT"), Some(false));
         for odd in
-            ["", "yesterday", "Thu, 02 Jan 9020 00:00:00 GMT", "Thu, 32 Jan 2020 00:00:00 GMT"]
+            ["", "yesterday", "Thu, 02 Jan 9020 00:00:00 GMT", "Thu, 02 Foo 2020 00:00:00 GMT"]
         {
             assert_eq!(after(odd), None, "{odd}");
         }

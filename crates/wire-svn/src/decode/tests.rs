@@ -165,6 +165,6 @@ fn tuples_tolerate_more_but_not_other_parts() {
     assert_eq!(tuple.bracketed_rev().unwrap(), None);
     assert_eq!(tuple.opt_bool().unwrap(), Some(true));
     assert_eq!(tuple.opt_word(), Err(Error::Malformed));
-    assert_eq!(as_text(b"a\0b"), Err(Error::Malformed));
-    assert_eq!(as_text(b"\xff"), Err(Error::Malformed));
+    assert_eq!(as_text(b"a\0b"), Err(Error::NoText));
+    assert_eq!(as_text(b"\xff"), Err(Error::NoText));
 }
