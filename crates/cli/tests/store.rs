@@ -298,7 +298,10 @@ fn hotcopy_goes_between_folders_and_stores() {
     assert!(code == 1 && error.contains("There is a repository at 'file://"), "{error}");
     assert_eq!(run(&["hotcopy", "--incremental", &made.arg(), &one]), nothing);
     assert_eq!(run(&["hotcopy", &one, &two]), nothing);
-    assert_eq!(run(&["hotcopy", &two, text(&back)]), nothing);
+    let (code, said, error) = run(&["hotcopy", &two, text(&back)]);
+    assert!(code == 0 && error.is_empty() && said.starts_with("* Copied revision 0.\n"), "{error}");
+    let last = format!("* Copied revision {}.\n", made.history.youngest());
+    assert!(said.ends_with(&last), "{said}");
     Programs::reference().run("svnadmin", ["verify", "-q", text(&back)]).expect_success("verify");
     let contents = |address: &str| {
         let said = ours(&["store", "info", address]).1;

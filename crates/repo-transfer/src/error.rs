@@ -57,7 +57,7 @@ pub enum Error {
     /// The folder's database of representations.
     #[error(transparent)]
     Reps(SvnError),
-    /// The user has stopped it.
+    /// The user has stopped it, or what was written cannot be reported.
     #[error(transparent)]
     Stopped(SvnError),
 }

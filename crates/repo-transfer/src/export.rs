@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use sapwood_core::exact::{Exact as _, clamped};
-use sapwood_core::{CancelToken, Revnum};
+use sapwood_core::{CancelToken, Revnum, SvnResult};
 use sapwood_fsfs_format::current::Current;
 use sapwood_fsfs_format::layout::names;
 use sapwood_fsfs_format::{FormatFile, Layout};
@@ -35,11 +35,27 @@ const FOLDERS: [&str; 9] = [
     "db/locks",
 ];
 
+/// Is given the first and the last revision of what was written.
+pub type Copied<'a> = &'a mut dyn FnMut(Revnum, Revnum) -> SvnResult<()>;
+
 /// Writes the repository of a store to a folder, which must be empty or not be there. What was read of it.
 ///
 /// # Errors
 /// `NotThere` when the store has none; damage; those of the store and the system.
 pub fn export(store: Arc<dyn Store>, folder: &Path, cancel: &CancelToken) -> Result<RepositoryLog> {
+    export_saying(store, folder, cancel, &mut |_, _| Ok(()))
+}
+
+/// The same; `copied` is called after each pack and revision.
+///
+/// # Errors
+/// Those of [`export`], and of `copied`.
+pub fn export_saying(
+    store: Arc<dyn Store>,
+    folder: &Path,
+    cancel: &CancelToken,
+    copied: Copied<'_>,
+) -> Result<RepositoryLog> {
     let address = sapwood_objects::Blobs::address(&*store).into();
     let log = RepositoryLog::open(store)?;
     let log = log.ok_or(sapwood_repo_log::Error::NotThere(address))?;
@@ -49,7 +65,8 @@ pub fn export(store: Arc<dyn Store>, folder: &Path, cancel: &CancelToken) -> Res
         let why = "is not empty".to_owned();
         return Err(Error::Unfit { path: folder.to_owned(), why });
     }
-    let mut export = Export { log, folder, layout: None, made: BTreeSet::new(), cancel };
+    let made = BTreeSet::new();
+    let mut export = Export { log, folder, layout: None, made, cancel, copied };
     export.all()?;
     Ok(export.log)
 }
@@ -60,6 +77,7 @@ struct Export<'a> {
     layout: Option<Layout>,
     made: BTreeSet<PathBuf>,
     cancel: &'a CancelToken,
+    copied: Copied<'a>,
 }
 
 impl Export<'_> {
@@ -168,6 +186,8 @@ impl Export<'_> {
             for (name, contents) in files {
                 self.write(&format!("db/{folder}/{name}"), contents, false)?;
             }
+            let last = first.plus(pack.count).minus(1);
+            (self.copied)(Revnum(first), Revnum(last)).map_err(Error::Stopped)?;
         }
         Ok(())
     }
@@ -185,6 +205,7 @@ impl Export<'_> {
                     self.write_object(&path, "big", &object, slot)?
                 }
             }
+            (self.copied)(Revnum(revision), Revnum(revision)).map_err(Error::Stopped)?;
         }
         let props = self.log.state().props.clone();
         for (revision, location) in props {

@@ -2,9 +2,10 @@
 
 use std::path::Path;
 
-use sapwood_core::SvnResult;
+use sapwood_core::{Revnum, SvnResult};
 use sapwood_fs::admin::hotcopy::HotcopyOptions;
 use sapwood_objects::addresses;
+use sapwood_repo_transfer::export_saying;
 use sapwood_repos::hotcopy::hotcopy;
 
 use crate::command::{Invocation, Runner, Subcommand, name};
@@ -41,14 +42,9 @@ fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
         return store::copy_to(&to, path, from, hotcopy_options.incremental, &cancel);
     }
     let to = Path::new(repo::local_style(&to));
-    if let Some(address) = source.fs().store_address().filter(|_| !hotcopy_options.incremental) {
-        // A copy of what is in a store is a folder that needs none.
-        sapwood_repo_transfer::export(addresses::open(address)?, to, &cancel)?;
-        return Ok(());
-    }
     let quiet = options.has(name::QUIET);
     let out = &mut invocation.out;
-    hotcopy(&source, to, &hotcopy_options, &cancel, &mut |first, last| {
+    let mut copied = |first: Revnum, last: Revnum| -> SvnResult<()> {
         if quiet {
             return Ok(());
         }
@@ -57,7 +53,13 @@ fn run(invocation: &mut Invocation<'_>) -> SvnResult<()> {
         } else {
             format!("* Copied revisions from {first} to {last}.\n")
         };
-        Ok(out.text(&text)?)
-    })?;
-    Ok(())
+        out.text(&text)
+    };
+    if let Some(address) = source.fs().store_address().filter(|_| !hotcopy_options.incremental) {
+        // A copy of what is in a store is a folder that needs none.
+        export_saying(addresses::open(address)?, to, &cancel, &mut copied)?;
+        return Ok(());
+    }
+    let mut copied = |first, last| Ok(copied(first, last)?);
+    Ok(hotcopy(&source, to, &hotcopy_options, &cancel, &mut copied)?)
 }
