@@ -136,7 +136,9 @@ defaults, here 0.06). To leave it, while it is used: `sapwood convert OLD NEW`.
 
 COMMANDS = [("20,000 files, files of 200 MiB, file:", "commands.tsv"),
             ("20,000 files, files of 200 MiB, svn:// and http://", "commands-wires.tsv"),
-            ("100,000 files, file:", "commands-100k.tsv")]
+            ("100,000 files, file:", "commands-100k.tsv"),
+            ("10,000 files, what is run less often, file:", "commands-more.tsv"),
+            ("One binary file of 4 GiB, file:", "commands-4g.tsv")]
 
 
 def benchmarks():

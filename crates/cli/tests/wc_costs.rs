@@ -113,6 +113,7 @@ fn system_calls(script: &str, n: usize, words: &[&str]) -> usize {
     let folder = folder(script, n);
     let svn = Programs::ours().command("svn");
     let mut command = Command::new("strace");
+    command.env("SVN_EXPERIMENTAL_COMMANDS", "shelf2");
     command.args(["-f", "-qq", "-o", "../trace"]).arg(svn.get_program());
     command.args(words).current_dir(folder.path().join("wc"));
     let done = command.stdout(Stdio::null()).status();
@@ -192,4 +193,53 @@ fn a_cherry_pick_makes_few_requests() {
             "{n}: {requests} {more}"
         );
     }
+}
+
+/// A working copy `wc` with two directories of `$N` files each.
+const TARGETS: &str = r"
+svnadmin create repo; svn co -q file://$PWD/repo wc; cd wc; mkdir a b
+for d in $(seq $N); do echo $d > a/f$d; echo $d > b/f$d; done; svn add -q a b; svn ci -qm 1; svn up -q
+";
+
+#[test]
+fn an_update_of_many_targets_makes_few_system_calls_a_target() {
+    let [few, many] = [20, 80].map(|n| {
+        let files: Vec<String> = (1..=n).map(|d| format!("a/f{d}")).collect();
+        let files: Vec<&str> = files.iter().map(String::as_str).collect();
+        system_calls(TARGETS, n, &[&["up", "-q"], &files[..]].concat())
+    });
+    let each = (many - few) / 60;
+    assert!(each <= 180, "{few} for 20 targets, {many} for 80");
+}
+
+#[test]
+fn a_shallower_depth_makes_few_system_calls_a_file() {
+    let [few, many] =
+        [20, 80].map(|n| system_calls(TARGETS, n, &["up", "-q", "--set-depth", "empty", "a"]));
+    let each = (many - few) / 60;
+    assert!(each <= 8, "{few} for 20 files, {many} for 80");
+}
+
+#[test]
+fn a_copy_to_a_url_makes_no_system_calls_a_file() {
+    let [few, many] = [20, 80].map(|n| system_calls(TARGETS, n, &["cp", "-qm1", "a", "^/c"]));
+    let each = (many - few) / 60;
+    assert!(each <= 3, "{few} for 20 files, {many} for 80");
+}
+
+#[test]
+fn missing_files_are_restored_with_few_system_calls_a_file() {
+    let script = format!("{TARGETS}rm a/*");
+    let [few, many] = [20, 80].map(|n| system_calls(&script, n, &["up", "-q", "a"]));
+    let each = (many - few) / 60;
+    assert!(each <= 30, "{few} for 20 files, {many} for 80");
+}
+
+#[test]
+fn unshelving_makes_few_system_calls_a_file() {
+    let shelve = "export SVN_EXPERIMENTAL_COMMANDS=shelf2; svn x-shelve -q s";
+    let script = format!("{TARGETS}for f in a/*; do echo changed >> $f; done; {shelve}");
+    let [few, many] = [20, 80].map(|n| system_calls(&script, n, &["x-unshelve", "-q", "s"]));
+    let each = (many - few) / 60;
+    assert!(each <= 200, "{few} for 20 files, {many} for 80");
 }

@@ -99,7 +99,7 @@ fn unversioned_nodes(
     let mut found = Vec::new();
     let options = Options {
         depth: Depth::Infinity,
-        all: true,
+        all: false,
         layers: false,
         no_ignore: how.remove_ignored,
         unversioned: true,

@@ -1,11 +1,45 @@
 //! `svn update`: brings working copies to a revision.
 
+use std::path::{Path, PathBuf};
+
 use sapwood_core::notify::{Action, Notify};
-use sapwood_core::{ErrorCode, Revnum, SvnError, SvnResult};
+use sapwood_core::{ErrorCode, Exact as _, Revnum, SvnError, SvnResult};
+use sapwood_wc::locks::Lock;
 
 use crate::context::Context;
 use crate::externals::update_one;
+use crate::tree::lock_anchor;
 pub use crate::tree::update::Update;
+
+/// A lock that targets in a row share, which lie in one directory.
+struct SharedLock {
+    lock: Lock,
+    parent: PathBuf,
+}
+
+/// The lock to hold while a target is updated: that of the target before, or one that the next target needs too. What
+/// locks a target alone finds it locked by itself.
+fn lock_with_next(
+    ctx: &Context,
+    held: Option<SharedLock>,
+    abspath: &Path,
+    next: Option<&PathBuf>,
+) -> SvnResult<Option<SharedLock>> {
+    let Some(parent) = abspath.parent() else { return Ok(None) };
+    match held {
+        Some(held) if held.parent == parent => return Ok(Some(held)),
+        Some(held) => held.lock.release()?,
+        None => {}
+    }
+    if next.and_then(|next| next.parent()) != Some(parent) {
+        return Ok(None);
+    }
+    // What cannot be locked is for the update itself to report.
+    let Ok((wc, relpath)) = ctx.working_copy(abspath) else { return Ok(None) };
+    let Ok((lock, _)) = lock_anchor(&wc, &relpath, true) else { return Ok(None) };
+    let is_parents = wc.abspath(lock.relpath()) == parent;
+    Ok(is_parents.then(|| SharedLock { lock, parent: parent.to_owned() }))
+}
 
 /// Updates paths. Returns the revision that each came to; `None` where it was skipped.
 ///
@@ -15,11 +49,13 @@ pub fn update(ctx: &Context, paths: &[&str], how: &Update) -> SvnResult<Vec<Opti
     let mut reached = Vec::new();
     let mut found = false;
     let mut changed = false;
-    for target in paths {
+    let mut session = None;
+    let paths: Vec<PathBuf> = paths.iter().map(|target| ctx.absolute(target)).collect();
+    let mut shared = None;
+    for (at, abspath) in paths.iter().enumerate() {
         ctx.check_cancel()?;
-        let abspath = ctx.absolute(target);
-        let mut session = None;
-        match update_one(ctx, &abspath, how, true, &mut session) {
+        shared = lock_with_next(ctx, shared, abspath, paths.get(at.plus(1)))?;
+        match update_one(ctx, abspath, how, true, &mut session) {
             Ok(revision) => {
                 found = true;
                 changed |= revision.is_some();
@@ -34,6 +70,9 @@ pub fn update(ctx: &Context, paths: &[&str], how: &Update) -> SvnResult<Vec<Opti
                 return Err(error);
             }
         }
+    }
+    if let Some(held) = shared {
+        held.lock.release()?;
     }
     if changed {
         ctx.wait_for_clock();

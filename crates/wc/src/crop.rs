@@ -7,6 +7,7 @@ use sapwood_core::{CancelToken, Depth, ErrorCode};
 use crate::base::Removal;
 use crate::db::{Db, Kind, Paths, Presence, parent_of};
 use crate::error::{Error, Result};
+use crate::gather::Gathered;
 use crate::local::subtree;
 use crate::root::{Disk, WorkingCopy};
 use crate::status::{Options, State};
@@ -71,8 +72,7 @@ pub(crate) fn exclude(
     }
     let depth = view.top().depth_or_infinity();
     if holds_changes(wc, relpath, cancel)? {
-        crop_children(wc, relpath, depth, Depth::Empty, notify, cancel)?;
-        return wc.run_queue(cancel);
+        return crop_below(wc, relpath, (depth, Depth::Empty), notify, cancel);
     }
     let how = Removal {
         marker: Some(Presence::Excluded),
@@ -81,7 +81,9 @@ pub(crate) fn exclude(
     };
     wc.db().write(|db| db.remove_base(relpath, &how))?;
     wc.run_queue(cancel)?;
-    notify_removed(wc.disk(), relpath, Action::Exclude, notify);
+    if let Some(notify) = notify {
+        notify(&Notify::new(Action::Exclude, &wc.abspath(relpath).to_string_lossy()));
+    }
     Ok(())
 }
 
@@ -113,21 +115,29 @@ pub(crate) fn crop(
         Status::Excluded => return Ok(()),
         Status::Normal | Status::Incomplete => {}
     }
-    crop_children(wc, relpath, view.top().depth_or_infinity(), depth, notify, cancel)?;
+    crop_below(wc, relpath, (view.top().depth_or_infinity(), depth), notify, cancel)
+}
+
+/// Makes a directory shallower, in few transactions.
+fn crop_below(
+    wc: &WorkingCopy,
+    relpath: &RelPath,
+    depths: (Depth, Depth),
+    notify: Notifier<'_>,
+    cancel: &CancelToken,
+) -> Result<()> {
+    let notify = notify.unwrap_or(&|_| {});
+    wc.gather(cancel, notify, |gathered| crop_children(gathered, relpath, depths, cancel))?;
     wc.run_queue(cancel)
 }
 
 fn crop_children(
-    wc: &WorkingCopy,
+    gathered: &Gathered<'_>,
     relpath: &RelPath,
-    old: Depth,
-    new: Depth,
-    notify: Notifier<'_>,
+    (old, new): (Depth, Depth),
     cancel: &CancelToken,
 ) -> Result<()> {
-    if cancel.is_cancelled() {
-        return Err(Error::Cancelled);
-    }
+    let wc = gathered.wc();
     if old > new
         && let Some(mut row) = wc.db().base(relpath)?
     {
@@ -135,6 +145,7 @@ fn crop_children(
         wc.db().put_node(&row)?;
     }
     for child in wc.db().children_at(relpath, 0)? {
+        gathered.step()?;
         if child.file_external {
             continue;
         }
@@ -154,12 +165,13 @@ fn crop_children(
         }
         if new < needs && !holds_changes(wc, &child.relpath, cancel)? {
             wc.db().write(|db| db.remove_base(&child.relpath, &Removal::default()))?;
-            notify_removed(wc.disk(), &child.relpath, Action::Delete, notify);
+            let path = wc.abspath(&child.relpath);
+            gathered.notify(&Notify::new(Action::Delete, &path.to_string_lossy()));
             continue;
         }
         if kind == Kind::Dir {
             let depth = view.top().depth_or_infinity();
-            crop_children(wc, &child.relpath, depth, Depth::Empty, notify, cancel)?;
+            crop_children(gathered, &child.relpath, (depth, Depth::Empty), cancel)?;
         }
     }
     Ok(())
@@ -186,11 +198,4 @@ fn present(db: &Db, disk: &Disk, relpath: &RelPath) -> Result<View> {
     db.view(relpath)?
         .filter(|view| view.status().is_present())
         .ok_or_else(|| Error::NodeNotFound(disk.abspath(relpath)))
-}
-
-fn notify_removed(disk: &Disk, relpath: &RelPath, action: Action, notify: Notifier<'_>) {
-    if let Some(notify) = notify {
-        let path = disk.abspath(relpath);
-        notify(&Notify::new(action, &path.to_string_lossy()));
-    }
 }

@@ -23,6 +23,8 @@ pub(super) struct Floors {
     read_large: f64,
     sum_large: f64,
     copy_large: f64,
+    copy_repository: f64,
+    count_twice: f64,
 }
 
 impl Floors {
@@ -62,7 +64,23 @@ impl Floors {
         let sum_large = seconds(|| Md5Reader::new(File::open(&large)?).finish_whole().map(drop))?;
         let copy_large = seconds(|| fs::copy(&large, &to).map(drop))?;
         fs::remove_file(&to)?;
-        Ok(Self { start, stat, write, rows, four, read_large, sum_large, copy_large })
+        let repository = common.join("base");
+        let copy_repository = seconds(|| copy_tree(&repository, &to))?;
+        fs::remove_dir_all(&to)?;
+        let texts = repository.join("db/rep-cache.db");
+        let count_twice = 2.0 * count(&texts).map_err(io::Error::other)?;
+        Ok(Self {
+            start,
+            stat,
+            write,
+            rows,
+            four,
+            read_large,
+            sum_large,
+            copy_large,
+            copy_repository,
+            count_twice,
+        })
     }
 
     /// The seconds of a floor.
@@ -77,6 +95,8 @@ impl Floors {
             Floor::ReadLarge => self.read_large,
             Floor::SumLarge => self.sum_large,
             Floor::CopyLarge => self.copy_large,
+            Floor::CopyRepository => self.copy_repository,
+            Floor::CountTwice => self.count_twice,
         }
     }
 }
@@ -104,6 +124,29 @@ fn rows(db: &Path, files: &[(PathBuf, Vec<u8>)], to: &Path) -> rusqlite::Result<
         }
     }
     change.commit()?;
+    Ok(begun.elapsed().as_secs_f64())
+}
+
+/// Copies a folder and all in it.
+fn copy_tree(from: &Path, to: &Path) -> io::Result<()> {
+    fs::create_dir(to)?;
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        let to = to.join(entry.file_name());
+        if entry.file_type()?.is_dir() {
+            copy_tree(&entry.path(), &to)?;
+        } else {
+            fs::copy(entry.path(), &to)?;
+        }
+    }
+    Ok(())
+}
+
+/// The seconds in which the rows of a database of equal texts are counted.
+fn count(db: &Path) -> rusqlite::Result<f64> {
+    let connection = rusqlite::Connection::open(db)?;
+    let begun = Instant::now();
+    connection.query_row("SELECT count(*), sum(revision) FROM rep_cache", [], |_| Ok(()))?;
     Ok(begun.elapsed().as_secs_f64())
 }
 

@@ -51,6 +51,10 @@ pub(super) enum Floor {
     SumLarge,
     /// A large file read and written.
     CopyLarge,
+    /// The files of the repository copied.
+    CopyRepository,
+    /// The rows of two databases of equal texts counted.
+    CountTwice,
 }
 
 /// How the outputs of both systems are compared.
@@ -288,8 +292,10 @@ pub const ROWS: &[Row] = &[
         .before("svnadmin dump -q r > d")
         .after("rm d")
         .order(NotCompared),
-    top("svnadmin hotcopy", "svnadmin hotcopy -q r rh").before("rm -rf rh"),
-    top("svnadmin hotcopy --incremental", "svnadmin hotcopy -q --incremental r rh"),
+    top("svnadmin hotcopy", "svnadmin hotcopy -q r rh").before("rm -rf rh")
+        .floor(Floor::CopyRepository),
+    top("svnadmin hotcopy --incremental", "svnadmin hotcopy -q --incremental r rh")
+        .floor(Floor::CountTwice),
     top("svnadmin pack", "svnadmin pack -q rp").before("rm -rf rp; cp -a r rp"),
     top("svnadmin upgrade", "svnadmin upgrade ru")
         .before("rm -rf ru; svnadmin create --compatible-version 1.8 ru")

@@ -158,8 +158,11 @@ impl Walk<'_> {
     fn file(&mut self, status: &Status, to: &Path) -> SvnResult<()> {
         let (wc, how) = (self.wc, self.how);
         let from = wc.abspath(&status.relpath);
-        let view = wc.view(&status.relpath)?.ok_or_else(|| not_found(&from))?;
-        let mut form = self.form(status, &view)?;
+        let (view, mut form) = wc.db().questions(|| {
+            let view = wc.view(&status.relpath)?.ok_or_else(|| not_found(&from))?;
+            let form = self.form(status, &view)?;
+            Ok::<_, SvnError>((view, form))
+        })?;
         let working = how.revision == Revision::Working;
         let source = if working {
             form.is_working = true;

@@ -145,13 +145,17 @@ pub(crate) fn handle(
     session: &mut SharedSessionSlot,
 ) -> SvnResult<()> {
     let mut old: BTreeMap<RelPathBuf, ExternalRow> = BTreeMap::new();
-    for row in wc.db().externals(RelPath::ROOT)? {
+    let (rows, definitions) = wc.db().questions(|| {
+        let rows = wc.db().externals(RelPath::ROOT)?;
+        Ok::<_, SvnError>((rows, wc.externals_definitions(relpath, depth)?))
+    })?;
+    for row in rows {
         if path::is_ancestor(relpath, &row.def_relpath) {
             old.insert(row.relpath.clone(), row);
         }
     }
     let shallow = depth != Depth::Infinity && depth != Depth::Unknown;
-    for (owner, ambient, value) in wc.externals_definitions(relpath, depth)? {
+    for (owner, ambient, value) in definitions {
         ctx.check_cancel()?;
         if shallow || (ambient < Depth::Infinity && depth < Depth::Infinity) {
             continue;

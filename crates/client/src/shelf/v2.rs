@@ -10,6 +10,7 @@ use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::{Depth, NodeKind, PropList, SvnError, SvnResult};
 use sapwood_wc::WorkingCopy;
 use sapwood_wc::conflict::{PropState, TextOutcome};
+use sapwood_wc::gather::Gathered;
 use sapwood_wc::local::RevertOptions;
 use sapwood_wc::merge::{FileMerge, PropsMerge};
 use sapwood_wc::shelf::v2::{NewVersion, Node, StoredVersion};
@@ -155,21 +156,26 @@ pub(super) fn bring_back(
         }
     }
     let lock = if dry_run { None } else { Some(wc.lock(RelPath::ROOT, -1)?) };
-    let mut back = Back { ctx, wc, stored, dry_run, conflicts: false };
-    for node in &nodes {
-        ctx.check_cancel()?;
-        back.node(node)?;
-    }
+    let conflicts = wc.gather(ctx.cancel(), &|value| ctx.notify(value), |gathered| {
+        let mut back = Back { ctx, wc, gathered, stored, dry_run, conflicts: false };
+        for node in &nodes {
+            ctx.check_cancel()?;
+            back.node(node)?;
+            gathered.step()?;
+        }
+        Ok::<_, SvnError>(back.conflicts)
+    })?;
     if let Some(lock) = lock {
         lock.release()?;
     }
-    Ok(back.conflicts)
+    Ok(conflicts)
 }
 
 /// Changes that are unshelved.
 struct Back<'a> {
     ctx: &'a Context,
     wc: &'a WorkingCopy,
+    gathered: &'a Gathered<'a>,
     stored: StoredVersion,
     dry_run: bool,
     conflicts: bool,
@@ -189,8 +195,12 @@ impl Back<'_> {
                 props: became,
                 ..Notify::new(action, &path)
             };
-            self.ctx.notify(&notice);
+            self.gathered.notify(&notice);
         };
+        // What comes or goes finds the files of the nodes before it as they will be.
+        if node.meta.node != State::Modified {
+            self.gathered.let_go()?;
+        }
         match node.meta.node {
             State::Deleted => {
                 self.delete(node)?;
@@ -221,7 +231,12 @@ impl Back<'_> {
     }
 
     fn delete(&self, node: &Node) -> SvnResult<()> {
-        if self.dry_run { Ok(()) } else { delete(self.ctx, self.wc, &node.relpath) }
+        if self.dry_run {
+            return Ok(());
+        }
+        delete(self.ctx, self.wc, &node.relpath)?;
+        // The file goes before another one comes in its place.
+        Ok(self.gathered.let_go()?)
     }
 
     fn add(&self, node: &Node, props: &PropList) -> SvnResult<()> {

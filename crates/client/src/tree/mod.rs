@@ -62,6 +62,14 @@ pub(crate) fn lock_anchor(
     relpath: &RelPath,
     with_parent: bool,
 ) -> SvnResult<(Lock, RelPathBuf)> {
+    wc.db().questions(|| {
+        let anchor = anchor_of(wc, relpath, with_parent)?;
+        Ok((wc.lock(&anchor, -1)?, anchor))
+    })
+}
+
+/// Where the report of a target starts. E155007 when nothing versioned is there.
+fn anchor_of(wc: &WorkingCopy, relpath: &RelPath, with_parent: bool) -> SvnResult<RelPathBuf> {
     let base = wc.db().base(relpath)?;
     let there = base.as_ref().is_some_and(|row| row.presence.is_there());
     let is_dir = base.as_ref().is_some_and(|row| row.kind == Kind::Dir);
@@ -79,7 +87,7 @@ pub(crate) fn lock_anchor(
             format!("'{}' is not a working copy", shown.display()),
         ));
     }
-    Ok((wc.lock(anchor, -1)?, anchor.to_owned()))
+    Ok(anchor.to_owned())
 }
 
 /// E170009 when the repository at a URL is not the one that the working copy comes from.

@@ -91,13 +91,14 @@ fn wanted_revision(
     }
 }
 
-/// Repository and path of the anchor of an update. `None`, which is reported, where there is nothing to update, or a conflict.
+/// Key and root of the repository of an update, and the anchor's path in it. `None`, which is reported, where there is
+/// nothing to update, or a conflict.
 fn location_to_update(
     ctx: &Context,
     wc: &WorkingCopy,
     relpath: &RelPath,
     anchor: &RelPath,
-) -> SvnResult<Option<(i64, RelPathBuf)>> {
+) -> SvnResult<Option<(i64, UrlBuf, RelPathBuf)>> {
     let shown = wc.abspath(relpath);
     let base = wc.db().base(anchor)?.filter(|row| row.presence.is_there());
     let location = base.and_then(|row| Some((row.repos_id?, row.repos_path?)));
@@ -109,7 +110,8 @@ fn location_to_update(
         ctx.notify_path(&shown, Action::SkipConflicted, None);
         return Ok(None);
     }
-    Ok(location)
+    let Some((repos_id, repos_path)) = location else { return Ok(None) };
+    Ok(Some((repos_id, wc.db().repository(repos_id)?.root, repos_path)))
 }
 
 /// Updates what is below a locked anchor. With a `summary`, its begin is reported; the caller reports its end.
@@ -125,10 +127,8 @@ pub(crate) fn update_locked(
     let depth = how.depth;
     let sticky = how.depth_is_sticky && depth != Depth::Unknown;
     let shown = wc.abspath(relpath);
-    let Some((repos_id, repos_path)) = location_to_update(ctx, wc, relpath, anchor)? else {
-        return Ok(Brought::default());
-    };
-    let root = wc.db().repository(repos_id)?.root;
+    let found = wc.db().questions(|| location_to_update(ctx, wc, relpath, anchor))?;
+    let Some((repos_id, root, repos_path)) = found else { return Ok(Brought::default()) };
     let anchor_url = root.join(&repos_path);
     let notify = |value: &Notify<'_>| ctx.notify(value);
     let cropping = sticky && depth < Depth::Infinity;

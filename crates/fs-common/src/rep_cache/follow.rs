@@ -135,9 +135,14 @@ impl RepCache {
 /// What stretches of both are compared by: rows, and the sum of their revisions.
 type Counted = (i64, Option<i64>);
 
-fn counted(database: &Connection, sql: &str, params: impl Params) -> rusqlite::Result<Counted> {
+/// What a stretch is compared by, and its last hash, where the statement says it.
+fn counted(
+    database: &Connection,
+    sql: &str,
+    params: impl Params,
+) -> rusqlite::Result<(Counted, Option<String>)> {
     let mut statement = database.prepare_cached(sql)?;
-    statement.query_row(params, |row| Ok((row.get(0)?, row.get(1)?)))
+    statement.query_row(params, |row| Ok(((row.get(0)?, row.get(1)?), row.get(2)?)))
 }
 
 /// The rows of revisions after `before`, in a stretch of up to [`TOGETHER`] older rows from `first` on; `None` where the
@@ -149,23 +154,21 @@ fn newer(
     before: Revnum,
     youngest: Revnum,
 ) -> rusqlite::Result<Option<Difference>> {
-    const OLDER: &str = "SELECT count(*), sum(revision) FROM (SELECT revision FROM rep_cache \
-        WHERE hash >= ?1 AND revision <= ?2 ORDER BY hash LIMIT ?3)";
-    const LAST: &str = "SELECT max(hash) FROM (SELECT hash FROM rep_cache \
-        WHERE hash >= ?1 AND revision <= ?2 ORDER BY hash LIMIT ?3)";
+    const OLDER: &str = "SELECT count(*), sum(revision), max(hash) FROM (SELECT hash, revision \
+        FROM rep_cache WHERE hash >= ?1 AND revision <= ?2 ORDER BY hash LIMIT ?3)";
     const WITHIN: &str =
-        "SELECT count(*), sum(revision) FROM rep_cache WHERE hash >= ?1 AND hash <= ?2";
+        "SELECT count(*), sum(revision), NULL FROM rep_cache WHERE hash >= ?1 AND hash <= ?2";
+    let is_all_older = youngest <= before;
     let (before, together) = (signed(before.0), signed(len64(TOGETHER)));
-    let theirs = counted(source, OLDER, params![first, before, together])?;
-    let last: Option<String> = if theirs.0 == together {
-        source.query_row(LAST, params![first, before, together], |row| row.get(0))?
-    } else {
-        None
-    };
+    let (theirs, last) = counted(source, OLDER, params![first, before, together])?;
+    let last = last.filter(|_| theirs.0 == together);
     let end = last.as_deref().unwrap_or(AFTER_ALL);
-    let ours = counted(copy, WITHIN, params![first, end])?;
+    let (ours, _) = counted(copy, WITHIN, params![first, end])?;
     if ours != theirs {
         return Ok(None);
+    }
+    if is_all_older {
+        return Ok(Some(Difference { next: last.map(after), ..Difference::default() }));
     }
     let mut wanted = source.prepare_cached(&format!(
         "SELECT {COLUMNS} FROM rep_cache WHERE hash >= ?1 AND hash <= ?2 AND revision > ?3 AND revision <= ?4 \

@@ -144,7 +144,9 @@ impl Harvest {
         options: &HarvestOptions,
         check: CheckKind<'_>,
     ) -> Result<()> {
-        self.walk(wc, relpath, options, Some(to), Some(check))
+        // The repository may take its time: no lock is held while it is asked.
+        let check = |url: &Url, revision| wc.db().released(|| check(url, revision));
+        wc.db().questions(|| self.walk(wc, relpath, options, Some(to), Some(&check)))
     }
 
     fn walk(

@@ -6,23 +6,24 @@
 //! that all rows but a few are uniform ([`crate::status::ground`]), only those few are read.
 
 mod missing;
+mod restore;
+
 use std::collections::{HashMap, HashSet};
 use std::ffi::OsStr;
 use std::fs;
 
-use sapwood_core::notify::{Action, Notify};
+use sapwood_core::notify::Notify;
 use sapwood_core::paths::{RelPath, RelPathBuf, UrlBuf};
-use sapwood_core::{CancelToken, Depth, NodeKind, Revnum};
+use sapwood_core::{Depth, Revnum};
 use sapwood_delta::ReportEntry;
 use sapwood_delta::report::Report;
 
-use crate::conflict::Conflict;
 use crate::db::{Kind, NodeRow, Presence};
 use crate::error::{Error, Result};
 use crate::root::{WorkingCopy, disk_kind};
 use crate::status::{Layer, Node, ReposPath, Scope, Table};
-use crate::view::{Status, View};
-use crate::work_item::WorkItem;
+
+use restore::Restorer;
 
 /// How BASE is reported.
 pub struct Crawl<'a> {
@@ -70,22 +71,18 @@ struct Crawler<'a> {
     table: &'a Table,
     /// Directories that lack something; `None` when that is not known.
     incomplete: Option<&'a HashSet<RelPathBuf>>,
+    restorer: Restorer<'a>,
 }
 
 /// As [`WorkingCopy::report`].
 pub(crate) fn report(wc: &WorkingCopy, how: &Crawl<'_>, report: &mut dyn Report) -> Result<()> {
-    let base = wc.db().base(how.target)?.filter(|base| base.presence.is_there());
-    let Some(base) = base else {
+    let Some(TargetRow { base, revision, locks, root }) =
+        wc.db().questions(|| TargetRow::read(wc, how))?
+    else {
         let depth = if how.depth == Depth::Unknown { Depth::Infinity } else { how.depth };
         report.entry(&ReportEntry::new(RelPath::ROOT, Revnum::ZERO, depth))?;
         report.delete_path(RelPath::ROOT)?;
         return Ok(());
-    };
-    let (Some(revision), Some(repos_id)) = (base.revision, base.repos_id) else {
-        return Err(Error::Corrupt {
-            path: wc.abspath(how.target),
-            what: "a BASE node has no revision".to_owned(),
-        });
     };
     let recursive = matches!(how.depth, Depth::Infinity | Depth::Unknown);
     let scope = match (recursive, base.kind) {
@@ -94,19 +91,12 @@ pub(crate) fn report(wc: &WorkingCopy, how: &Crawl<'_>, report: &mut dyn Report)
         _ => Scope::One(how.target),
     };
     let (table, incomplete) = nodes_to_report(wc, &base, how, scope)?;
-    let locks = wc.db().locks()?.into_iter().filter(|lock| lock.repos_id == repos_id);
-    let mut crawler = Crawler {
-        wc,
-        how,
-        report,
-        locks: locks.map(|lock| (lock.repos_relpath, lock.token)).collect(),
-        root: wc.db().repository(repos_id)?.root,
-        table: &table,
-        incomplete: incomplete.as_ref(),
-    };
+    let incomplete = incomplete.as_ref();
+    let mut restorer = Restorer::new(wc, how.notify);
     if how.restore && disk_kind(&wc.abspath(how.target))?.is_none() {
-        crawler.restore(how.target)?;
+        restorer.at_once(how.target)?;
     }
+    let mut crawler = Crawler { wc, how, report, locks, root, table: &table, incomplete, restorer };
     let start_empty = base.presence == Presence::Incomplete;
     let mut depth = base.depth_or_infinity();
     if how.honor_depth_exclude && how.depth != Depth::Unknown && how.depth < depth {
@@ -129,7 +119,35 @@ pub(crate) fn report(wc: &WorkingCopy, how: &Crawl<'_>, report: &mut dyn Report)
         depth,
         everything: start_empty,
         restore: how.restore,
-    })
+    })?;
+    crawler.restorer.flush()
+}
+
+/// What is known of the target of a report, and of its repository.
+struct TargetRow {
+    base: NodeRow,
+    revision: Revnum,
+    /// Tokens of locks by path in the repository.
+    locks: HashMap<RelPathBuf, String>,
+    root: UrlBuf,
+}
+
+impl TargetRow {
+    /// Reads it; `None` when BASE has no such node.
+    fn read(wc: &WorkingCopy, how: &Crawl<'_>) -> Result<Option<Self>> {
+        let base = wc.db().base(how.target)?.filter(|base| base.presence.is_there());
+        let Some(base) = base else { return Ok(None) };
+        let (Some(revision), Some(repos_id)) = (base.revision, base.repos_id) else {
+            return Err(Error::Corrupt {
+                path: wc.abspath(how.target),
+                what: "a BASE node has no revision".to_owned(),
+            });
+        };
+        let locks = wc.db().locks()?.into_iter().filter(|lock| lock.repos_id == repos_id);
+        let locks = locks.map(|lock| (lock.repos_relpath, lock.token)).collect();
+        let root = wc.db().repository(repos_id)?.root;
+        Ok(Some(Self { base, revision, locks, root }))
+    }
 }
 
 /// The nodes that a report looks at, and the directories that lack something, if missing files are restored.
@@ -148,8 +166,8 @@ fn nodes_to_report(
         return Ok((table, how.restore.then_some(incomplete)));
     }
     let table = wc.db().read(|db| Table::read(db, scope))?;
-    let incomplete = (recursive && how.restore).then(|| {
-        let whole = crate::status::Whole::cached(wc);
+    let incomplete = (recursive && how.restore && base.kind == Kind::Dir).then(|| {
+        let whole = crate::status::Whole::cached_for(wc, &table);
         missing::incomplete(wc.root(), &table, &whole)
     });
     Ok((table, incomplete))
@@ -264,8 +282,10 @@ impl Crawler<'_> {
         if self.has_no_node(&reported, row.presence, below)? {
             return Ok(());
         }
-        if missing {
-            self.restore(&node.relpath)?;
+        match (missing, row.kind) {
+            (true, Kind::Dir) => self.restorer.at_once(&node.relpath)?,
+            (true, _) => self.restorer.file(&node.relpath)?,
+            _ => {}
         }
         let implied = row.repos_path == ReposPath::Implied;
         let plain = implied && reported.implied;
@@ -372,53 +392,5 @@ impl Crawler<'_> {
             })?;
         }
         Ok(())
-    }
-
-    /// Writes a missing file or directory again, unless the user has deleted it.
-    fn restore(&self, relpath: &RelPath) -> Result<()> {
-        let Some(view) = self.wc.view(relpath)? else { return Ok(()) };
-        let wanted = matches!(view.status(), Status::Normal | Status::Added | Status::Incomplete);
-        let kind = view.top().kind;
-        if !wanted || (kind != Kind::Dir && view.top().checksum.is_none()) {
-            return Ok(());
-        }
-        if kind == Kind::Dir {
-            crate::files::ensure_directory(&self.wc.abspath(relpath))?;
-        } else {
-            self.wc.db().add_work(&WorkItem::FileInstall {
-                relpath: relpath.to_owned(),
-                use_commit_times: self.wc.options().use_commit_times,
-                record_fileinfo: true,
-                source: None,
-            })?;
-            self.wc.run_queue(&CancelToken::new())?;
-            self.resolve_text(&view)?;
-        }
-        if let Some(notify) = self.how.notify {
-            let path = self.wc.abspath(relpath);
-            let path = path.to_string_lossy();
-            let mut value = Notify::new(Action::Restore, &path);
-            value.kind = Some(NodeKind::File);
-            notify(&value);
-        }
-        Ok(())
-    }
-
-    /// A file that was removed with a text conflict and comes back has none.
-    fn resolve_text(&self, view: &View) -> Result<()> {
-        let Some(actual) = &view.actual else { return Ok(()) };
-        let Some(bytes) = &actual.conflict_data else { return Ok(()) };
-        let mut conflict = Conflict::parse(bytes)?;
-        let Some(text) = conflict.text.take() else { return Ok(()) };
-        let mut row = actual.clone();
-        row.conflict_data = (!conflict.is_resolved()).then(|| conflict.write());
-        self.wc.db().write(|db| {
-            db.put_actual(&row)?;
-            for relpath in [text.old, text.mine, text.theirs].into_iter().flatten() {
-                db.add_work(&WorkItem::FileRemove { relpath })?;
-            }
-            Ok(())
-        })?;
-        self.wc.run_queue(&CancelToken::new())
     }
 }

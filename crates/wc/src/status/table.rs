@@ -493,6 +493,11 @@ impl Table {
         }
     }
 
+    /// How many nodes it has.
+    pub(crate) const fn len(&self) -> usize {
+        self.nodes.len()
+    }
+
     pub(crate) fn node(&self, at: u32) -> Option<&Node> {
         usize::try_from(at).ok().and_then(|at| self.nodes.get(at))
     }

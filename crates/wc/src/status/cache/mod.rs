@@ -402,9 +402,22 @@ pub(crate) struct Whole {
     root: Option<OpenDir>,
 }
 
+/// The bytes of the cache that are worth reading for a node, in place of listing its directory.
+const BYTES_A_NODE: u64 = 128;
+
 impl Whole {
-    /// The cached directories, if no process but this one changed the database since.
-    pub(crate) fn cached(wc: &WorkingCopy) -> Self {
+    /// The cached directories, if no process but this one changed the database since; none when the cache is too long to
+    /// be read for a table of so few nodes.
+    pub(crate) fn cached_for(wc: &WorkingCopy, table: &Table) -> Self {
+        let place = change_journal::place(&layout::adm(wc.root()));
+        let limit = len64(table.len()).saturating_mul(BYTES_A_NODE);
+        match fs::metadata(place) {
+            Ok(found) if found.len() <= limit => Self::cached(wc),
+            _ => Self::default(),
+        }
+    }
+
+    fn cached(wc: &WorkingCopy) -> Self {
         let stamps = || {
             let since = wc.db().since()?;
             let (file, notes) = read_both(wc.disk())?;
