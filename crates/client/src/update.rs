@@ -45,14 +45,14 @@ fn lock_with_next(
 ///
 /// # Errors
 /// E155007 when none of the paths is in a working copy.
-pub fn update(ctx: &Context, paths: &[&str], how: &Update) -> SvnResult<Vec<Option<Revnum>>> {
+pub fn update(ctx: &Context, targets: &[&str], how: &Update) -> SvnResult<Vec<Option<Revnum>>> {
     let mut reached = Vec::new();
     let mut found = false;
     let mut changed = false;
     let mut session = None;
-    let paths: Vec<PathBuf> = paths.iter().map(|target| ctx.absolute(target)).collect();
+    let paths: Vec<PathBuf> = targets.iter().map(|target| ctx.absolute(target)).collect();
     let mut shared = None;
-    for (at, abspath) in paths.iter().enumerate() {
+    for (at, (target, abspath)) in targets.iter().zip(&paths).enumerate() {
         ctx.check_cancel()?;
         shared = lock_with_next(ctx, shared, abspath, paths.get(at.plus(1)))?;
         match update_one(ctx, abspath, how, true, &mut session) {
