@@ -4,10 +4,9 @@
 use std::path::{Path, PathBuf};
 
 /// Files in which a relpath may still be any text. Paths are only ever taken off this list.
-const STILL_TEXT: [&str; 6] = [
+const STILL_TEXT: [&str; 5] = [
     "crates/cli/src/svnlook/diff.rs",
     "crates/client/src/url_changes/plan.rs",
-    "crates/client/src/url_commit.rs",
     "crates/repos/src/commit.rs",
     "crates/repos/src/dump/editor.rs",
     "crates/repos/src/dump/editor/check.rs",

@@ -174,7 +174,7 @@ LC_ALL=/nix svnlook youngest r
 /// A working copy whose database may not be looked at, or whose texts are gone: an error, not "no working copy" and not silence.
 #[test]
 fn a_working_copy_that_cannot_be_read() {
-    let made = "$SVN co -q file://$PWD/r w; echo 1 >w/f; $SVN add -q w/f; $SVN ci -qm f w; ";
+    let made = "$SVN co -q file://$PWD/r w; echo 1 >w/f; $SVN add -q w/f; $SVN ci -qm made w; ";
     let lines = "
 svn st w
 svn info w/f
@@ -201,7 +201,7 @@ svn import -m x w/sub file://$PWD/r/sub
 svn import -m x w/p file://$PWD/r/p
 rm w/f; mkfifo w/f; svn st w; svn revert w/f; svn st w
 ";
-    let made = "$SVN co -q file://$PWD/r w; echo 1 >w/f; $SVN add -q w/f; $SVN ci -qm f w; mkfifo w/p; mkdir w/sub; mkfifo w/sub/p; echo 1 >w/sub/f";
+    let made = "$SVN co -q file://$PWD/r w; echo 1 >w/f; $SVN add -q w/f; $SVN ci -qm made w; mkfifo w/p; mkdir w/sub; mkfifo w/sub/p; echo 1 >w/sub/f";
     both(lines, made, None);
 }
 

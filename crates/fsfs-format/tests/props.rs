@@ -45,7 +45,7 @@ fn kind() -> impl Strategy<Value = NodeKind> {
 
 /// One path component.
 fn name() -> impl Strategy<Value = String> {
-    "[^/\0\n]{1,12}"
+    "[^/\0\n]{1,12}".prop_filter("a dot leads nowhere", |name| name != ".")
 }
 
 fn path() -> impl Strategy<Value = String> {
