@@ -179,7 +179,7 @@ fn cannot(what: &str, path: &Path, error: &std::io::Error) -> SvnError {
 }
 
 /// Copies a folder with all it holds; there are no links in a repository.
-fn copy_tree(from: &Path, to: &Path) -> std::io::Result<()> {
+pub(crate) fn copy_tree(from: &Path, to: &Path) -> std::io::Result<()> {
     fs::create_dir(to)?;
     for entry in fs::read_dir(from)? {
         let entry = entry?;

@@ -10,6 +10,7 @@ use sapwood_core::checksum::Md5Reader;
 use sapwood_core::{SvnError, SvnResult};
 
 use super::rows::Floor;
+use crate::repositories::copy_tree;
 
 /// Seconds of each kind of floor.
 #[derive(Clone, Copy, Debug)]
@@ -125,21 +126,6 @@ fn rows(db: &Path, files: &[(PathBuf, Vec<u8>)], to: &Path) -> rusqlite::Result<
     }
     change.commit()?;
     Ok(begun.elapsed().as_secs_f64())
-}
-
-/// Copies a folder and all in it.
-fn copy_tree(from: &Path, to: &Path) -> io::Result<()> {
-    fs::create_dir(to)?;
-    for entry in fs::read_dir(from)? {
-        let entry = entry?;
-        let to = to.join(entry.file_name());
-        if entry.file_type()?.is_dir() {
-            copy_tree(&entry.path(), &to)?;
-        } else {
-            fs::copy(entry.path(), &to)?;
-        }
-    }
-    Ok(())
 }
 
 /// The seconds in which the rows of a database of equal texts are counted.
