@@ -66,11 +66,9 @@ fn remove_working_copy(ctx: &Context, inner: &WorkingCopy) -> SvnResult<Dismantl
     match done {
         Dismantled::Modified(_) => lock.release()?,
         // The lock went with the database.
-        Dismantled::Gone | Dismantled::Left => {
-            drop(lock);
-            ctx.forget(inner.root());
-        }
+        Dismantled::Gone | Dismantled::Left => drop(lock),
     }
+    ctx.forget(inner.root());
     Ok(done)
 }
 
@@ -80,7 +78,6 @@ pub(super) fn relegate(ctx: &Context, inner: &WorkingCopy) -> SvnResult<()> {
     if remove_working_copy(ctx, inner)? == Dismantled::Gone {
         return Ok(());
     }
-    ctx.forget(inner.root());
     let mut number = 1u32;
     let backup = loop {
         let suffix = if number == 1 { ".OLD".to_owned() } else { format!(".{number}.OLD") };
