@@ -378,11 +378,12 @@ impl Merge<'_> {
         for relpath in &self.conflicted {
             let record = self.wc().db().actual(relpath)?.and_then(|a| a.conflict_data);
             let Some(record) = record else { continue };
-            if let Some(choice) = settle(self.wc(), relpath, &Conflict::parse(&record)?)
+            let conflict = Conflict::parse(&record)?;
+            if let Some(choice) = settle(self.wc(), relpath, &conflict)
                 && self
                     .wc()
                     .resolve(relpath, choice, self.ctx.cancel(), &|_| {})
-                    .map_err(|error| self.not_resolved(relpath, error.into()))?
+                    .map_err(|error| self.not_resolved(relpath, &conflict, error.into()))?
             {
                 let path = self.wc().abspath(relpath);
                 self.ctx.notify(&Notify::new(Action::Resolved, &path.to_string_lossy()));
@@ -393,9 +394,10 @@ impl Merge<'_> {
         Ok(all)
     }
 
-    /// The error for a tree conflict that a choice does not resolve.
-    fn not_resolved(&self, relpath: &RelPath, error: SvnError) -> SvnError {
-        if error.code() != ErrorCode::CLIENT_CONFLICT_OPTION_NOT_APPLICABLE {
+    /// The error for a conflict that a choice does not resolve, in 1.14's words where it is one of the tree.
+    fn not_resolved(&self, relpath: &RelPath, conflict: &Conflict, error: SvnError) -> SvnError {
+        let is_refused = error.code() == ErrorCode::CLIENT_CONFLICT_OPTION_NOT_APPLICABLE;
+        if conflict.tree.is_none() || !is_refused {
             return error;
         }
         let shown = self.wc().abspath(relpath);
