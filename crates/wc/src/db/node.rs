@@ -291,7 +291,8 @@ impl Db {
     /// SQLite's.
     pub fn put_node(&self, row: &NodeRow) -> Result<()> {
         row.last_mod_time.inspect(|time| self.clock().note(*time));
-        self.execute("INSERT OR REPLACE INTO nodes (wc_id, local_relpath, op_depth, parent_relpath, repos_id, \
+        self.execute(
+            "INSERT OR REPLACE INTO nodes (wc_id, local_relpath, op_depth, parent_relpath, repos_id, \
              repos_path, revision, presence, moved_here, moved_to, kind, properties, depth, checksum, \
              changed_revision, changed_date, changed_author, translated_size, last_mod_time, \
              dav_cache, file_external, inherited_props) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, \
