@@ -1,6 +1,6 @@
 //! Measuring every command once: ours beside the reference's, on a working copy of many files and on large files.
 //!
-//! [`rows`] lists the commands, [`site`] makes what they work on, `run` runs one and keeps what it took, [`output`]
+//! [`rows`] and [`more`] list the commands, [`site`] makes what they work on, `run` runs one and keeps what it took, [`output`]
 //! compares what both systems print, [`floor`] measures the calls to the kernel that no program can save, [`table`] shows
 //! what came of it.
 //!
@@ -8,6 +8,7 @@
 //! makes a row ready, or puts things back, is never part of its time.
 
 mod floor;
+mod more;
 mod output;
 mod rows;
 mod run;
@@ -23,11 +24,16 @@ use crate::machine;
 use crate::programs::Programs;
 
 pub use output::Comparison;
-pub use rows::{ROWS, Row, Wire};
+pub use rows::{Row, Wire};
 pub use table::{to_markdown, to_tsv};
 
 use floor::Floors;
 use site::Site;
+
+/// All rows, in the order in which they are run.
+pub fn all_rows() -> impl Iterator<Item = &'static Row> {
+    rows::ROWS.iter().chain(more::MORE)
+}
 
 /// What is measured, and where.
 #[derive(Debug)]
@@ -130,10 +136,10 @@ pub fn run(plan: &Plan, say: &mut dyn FnMut(&str), cancel: &CancelToken) -> SvnR
         say(&format!("making the working copies ({})", wire.name()));
         let mut sites = site::sites(plan, &common, *wire)?;
         let floors = match sites.first() {
-            Some(site) => Floors::measure(&common, &site.folder.join("w"))?,
+            Some(site) => Floors::measure(&common, site)?,
             None => continue,
         };
-        let chosen = ROWS.iter().filter(|row| row.is_on(*wire) && plan.wants(row));
+        let chosen = all_rows().filter(|row| row.is_on(*wire) && plan.wants(row));
         for row in chosen {
             if cancel.is_cancelled() {
                 return Err(SvnError::new(ErrorCode::CANCELLED, "Caught signal"));
@@ -217,6 +223,16 @@ mod tests {
 
     fn taken(seconds: f64, peak_mib: f64, code: i32) -> Taken {
         Taken { seconds, cpu: seconds, peak_mib, code: Some(code), complaint: String::new() }
+    }
+
+    #[test]
+    fn names_are_there_once() {
+        let mut names: Vec<&str> = all_rows().map(|row| row.name).collect();
+        let count = names.len();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), count);
+        assert!(count > 190);
     }
 
     #[test]
