@@ -20,7 +20,7 @@ const PIECE: usize = 32;
 const LONG: Duration = Duration::from_micros(300);
 
 /// The number of processors, read once: the answer comes from files.
-pub(crate) fn processors() -> usize {
+fn processors() -> usize {
     static PROCESSORS: OnceLock<usize> = OnceLock::new();
     let ask = || std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     *PROCESSORS.get_or_init(ask)
@@ -44,11 +44,6 @@ impl Crew {
     /// Only the calling thread.
     pub(crate) const fn alone() -> Self {
         Self { first: 1, threads: AtomicUsize::new(1), most: 1 }
-    }
-
-    /// One thread beside the calling one, which has other work.
-    pub(crate) const fn of_one() -> Self {
-        Self { most: MOST, ..Self::alone() }
     }
 
     /// For so many directories.

@@ -85,27 +85,14 @@ impl OpenDir {
         buffer: &mut Vec<u8>,
         mut each: impl FnMut(&CStr, Option<DiskKind>),
     ) -> Result<(), Errno> {
-        self.read_while(buffer, |name, kind| {
-            each(name, kind);
-            true
-        })
-    }
-
-    /// The same, until `each` returns false.
-    ///
-    /// # Errors
-    /// Those of the system.
-    pub(super) fn read_while(
-        &self,
-        buffer: &mut Vec<u8>,
-        mut each: impl FnMut(&CStr, Option<DiskKind>) -> bool,
-    ) -> Result<(), Errno> {
         platform::read_names(self.0.as_fd(), buffer, |name, kind| {
             let kind = match kind {
                 FileType::Unknown => None,
                 known => Some(disk_kind(known)),
             };
-            name == c"." || name == c".." || each(name, kind)
+            if name != c"." && name != c".." {
+                each(name, kind);
+            }
         })
     }
 

@@ -11,7 +11,6 @@ pub(crate) mod cache;
 pub(crate) mod clean_tree;
 mod incoming;
 mod listing;
-mod prefetch;
 pub(crate) mod report;
 mod table;
 mod value;
@@ -22,8 +21,6 @@ use std::sync::{Mutex, PoisonError};
 
 use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::{CancelToken, Depth};
-
-use crate::root::Disk;
 
 pub use assemble::OpenConflicts;
 pub(crate) use assemble::markers;
@@ -39,7 +36,6 @@ use crate::ignore::Patterns;
 use crate::root::WorkingCopy;
 use assemble::{Context, unversioned};
 use listing::look;
-use prefetch::DirPrefetch;
 use report::{Found, Target};
 use walk::{Item, Items, Walk};
 
@@ -135,26 +131,10 @@ fn cached_status(
     Ok((known, applies))
 }
 
-/// Reads the nodes, and meanwhile the directories of a large working copy, where that pays: reading the part of it
-/// that is not cached takes a while.
-fn read_table(
-    db: &Db,
-    disk: &Disk,
-    scope: Scope<'_>,
-    walks_all: bool,
-) -> Result<(Table, Option<DirPrefetch>)> {
-    if walks_all && prefetch::pays(db) {
-        let (ahead, table) = DirPrefetch::during(disk.root(), || Table::read(db, scope));
-        return Ok((table?, Some(ahead)));
-    }
-    Ok((Table::read(db, scope)?, None))
-}
-
 fn walk_in_snapshot(wc: &WorkingCopy, relpath: &RelPath, options: &Options) -> Result<Found> {
     let depth = if options.depth == Depth::Unknown { Depth::Infinity } else { options.depth };
     let (known, is_cached) = cached_status(wc, relpath, depth, options)?;
-    let remembers = is_cached && relpath.is_empty();
-    let keeps = remembers && options.unversioned;
+    let keeps = is_cached && relpath.is_empty() && options.unversioned;
     let began = began(wc.db(), &known, keeps);
     if let Some(dirs) = &known.changed
         && let Some(found) = walk_some(wc, relpath, dirs, &known, began, options)?
@@ -166,7 +146,7 @@ fn walk_in_snapshot(wc: &WorkingCopy, relpath: &RelPath, options: &Options) -> R
         Depth::Files | Depth::Immediates => Scope::Children(relpath),
         _ => Scope::One(relpath),
     };
-    let (table, ahead) = read_table(wc.db(), wc.disk(), scope, remembers && options.unversioned)?;
+    let table = Table::read(wc.db(), scope)?;
     let on_disk = look_at(&wc.abspath(relpath), relpath.is_empty())?;
     let walked = table.find(relpath).filter(|node| {
         node.top().is_some_and(|top| !top.is_marker()) && table.has_descendants(node)
@@ -181,11 +161,7 @@ fn walk_in_snapshot(wc: &WorkingCopy, relpath: &RelPath, options: &Options) -> R
     }
     let dirs = Mutex::new(cache::FoundDirs::new());
     let keeps = keeps && cache::is_quiet(node);
-    let walk = Walk {
-        found: keeps.then_some(&dirs),
-        ahead: ahead.as_ref(),
-        ..Walk::new(wc, &table, options)
-    };
+    let walk = Walk { found: keeps.then_some(&dirs), ..Walk::new(wc, &table, options) };
     let inherited = inherited_patterns(wc.db(), relpath, &options.ignores)?;
     let items = walk.run(relpath, inherited, depth)?;
     if keeps {

@@ -18,8 +18,7 @@ use sapwood_core::{CancelToken, Depth};
 use super::Options;
 use super::cache::{self, FoundDir, FoundDirs};
 use super::incoming::{Incoming, IncomingChange};
-use super::listing::{Look, OpenDir};
-use super::prefetch::{DirPrefetch, Entry, Listing};
+use super::listing::{Look, OpenDir, Stamp};
 use super::table::{Node, ReposPath, Table};
 use super::value::DiskKind;
 use crate::db::{Kind, Presence, read_inherited, read_props};
@@ -59,8 +58,6 @@ pub(super) struct Walk<'w> {
     pub(super) found: Option<&'w Mutex<FoundDirs>>,
     /// What the repository reported: none of these nodes is dropped.
     pub(super) incoming: Option<&'w Incoming>,
-    /// What was listed while the table was read; used only where unversioned names matter.
-    pub(super) ahead: Option<&'w DirPrefetch>,
 }
 
 /// What the repository reported in one directory.
@@ -81,6 +78,21 @@ impl Spoken<'_> {
 struct DirContext<'w> {
     patterns: DirPatterns,
     spoken: Spoken<'w>,
+}
+
+/// A name in a directory.
+struct Entry {
+    name: Box<[u8]>,
+    /// Its kind, if the listing has it.
+    kind: Option<DiskKind>,
+}
+
+/// A directory that was listed.
+struct Listing {
+    /// The stamp that shows later changes, taken before the names were read.
+    stamp: Option<Stamp>,
+    /// In the order of names.
+    entries: Vec<Entry>,
 }
 
 /// A directory in the queue.
@@ -162,7 +174,6 @@ impl<'w> Walk<'w> {
             cancel: options.cancel.clone(),
             found: None,
             incoming: None,
-            ahead: None,
         }
     }
 
@@ -246,15 +257,8 @@ impl<'w> Walk<'w> {
             let what = format!("Can't open directory '{}'", path.display());
             Error::Io { what, error: error.into() }
         };
-        let listed = self.ahead.and_then(|ahead| ahead.take(&task.relpath));
-        let open = match listed {
-            Some(_) => None,
-            None => OpenDir::open(&path).map_err(io)?,
-        };
-        let Listing { stamp, entries } = match listed {
-            Some(listing) => listing,
-            None => self.list(open.as_ref(), buffer).map_err(io)?,
-        };
+        let open = OpenDir::open(&path).map_err(io)?;
+        let Listing { stamp, entries } = self.list(open.as_ref(), buffer).map_err(io)?;
         let patterns = dir_patterns(self.table, &task.relpath, &task.inherited, &self.config);
         let spoken = self.incoming.map_or_else(Spoken::default, |incoming| Spoken {
             names: incoming.changes.get(task.relpath.as_path()),
@@ -271,7 +275,7 @@ impl<'w> Walk<'w> {
         for at in self.table.children(&task.relpath) {
             let Some(node) = self.table.node(*at) else { continue };
             let name = node.name().as_bytes();
-            while let Some(Entry { name, kind, .. }) = disk.next_if(|entry| &*entry.name < name) {
+            while let Some(Entry { name, kind }) = disk.next_if(|entry| &*entry.name < name) {
                 self.only_on_disk(task, &place, &name, kind, open.as_ref(), &mut found)?;
             }
             let entry = disk.next_if(|entry| &*entry.name == name);
@@ -284,7 +288,7 @@ impl<'w> Walk<'w> {
             has_links |= looked.is_some_and(|look| look.is_linked);
             self.versioned(task, *at, node, looked, &place, &mut found, &mut below);
         }
-        for Entry { name, kind, .. } in disk {
+        for Entry { name, kind } in disk {
             self.only_on_disk(task, &place, &name, kind, open.as_ref(), &mut found)?;
         }
         if let Some(list) = self.found {
@@ -305,7 +309,7 @@ impl<'w> Walk<'w> {
         let mut entries = Vec::new();
         if let Some(open) = open.filter(|_| self.unversioned || self.kinds_only) {
             open.read(buffer, |name, kind| {
-                entries.push(Entry { name: name.to_bytes().into(), kind, look: None });
+                entries.push(Entry { name: name.to_bytes().into(), kind });
             })?;
             entries.sort_unstable_by(|a, b| a.name.cmp(&b.name));
         }
@@ -321,7 +325,6 @@ impl<'w> Walk<'w> {
     ) -> std::result::Result<Option<Look>, Errno> {
         match entry {
             None if self.unversioned || self.kinds_only => return Ok(None),
-            Some(Entry { look: Some(look), .. }) => return Ok(Some(*look)),
             // For directories the kind is enough.
             Some(Entry { kind: Some(kind), .. }) if *kind == DiskKind::Dir || self.kinds_only => {
                 return Ok(Some(Look { kind: *kind, ..Look::DIR }));
