@@ -243,3 +243,26 @@ fn unshelving_makes_few_system_calls_a_file() {
     let each = (many - few) / 60;
     assert!(each <= 200, "{few} for 20 files, {many} for 80");
 }
+
+/// As [`system_calls`], of a command on files of [`TARGETS`] whose texts were changed: how many a target.
+fn a_changed_target(command: &str) -> usize {
+    let script = format!("{TARGETS}for f in a/*; do echo changed >> $f; done");
+    let [few, many] = [20, 80].map(|n| {
+        let files: Vec<String> = (1..=n).map(|d| format!("a/f{d}")).collect();
+        let files: Vec<&str> = files.iter().map(String::as_str).collect();
+        system_calls(&script, n, &[&[command], &files[..]].concat())
+    });
+    (many - few) / 60
+}
+
+#[test]
+fn a_status_of_many_targets_makes_few_system_calls_a_target() {
+    let each = a_changed_target("status");
+    assert!(each <= 30, "{each}");
+}
+
+#[test]
+fn a_diff_of_many_targets_makes_few_system_calls_a_target() {
+    let each = a_changed_target("diff");
+    assert!(each <= 62, "{each}");
+}

@@ -88,7 +88,9 @@ pub fn status(
         let at = StatusTarget { wc: &wc, shown: target, relpath: &relpath };
         show(&at, status, options, visit).map_err(Into::into)
     })?;
-    if matches!(options.depth, Depth::Infinity | Depth::Unknown) && !options.ignore_externals {
+    let is_deep = matches!(options.depth, Depth::Infinity | Depth::Unknown);
+    // Below a file there are none: wc.db is not asked for each of many targets.
+    if is_deep && !options.ignore_externals && abspath.is_dir() {
         externals(ctx, target, &wc, &relpath, options, visit)?;
     }
     Ok(None)

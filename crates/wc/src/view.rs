@@ -165,9 +165,11 @@ impl Db {
     /// # Errors
     /// SQLite's.
     pub fn view(&self, relpath: &RelPath) -> Result<Option<View>> {
-        let layers = self.layers(relpath)?;
-        let actual = if layers.is_empty() { None } else { self.actual(relpath)? };
-        Ok(View::of(layers, actual))
+        self.questions(|| {
+            let layers = self.layers(relpath)?;
+            let actual = if layers.is_empty() { None } else { self.actual(relpath)? };
+            Ok(View::of(layers, actual))
+        })
     }
 }
 

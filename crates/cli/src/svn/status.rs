@@ -538,7 +538,6 @@ fn before_operation(wc: &WorkingCopy, status: &mut Status) -> SvnResult<()> {
 
 /// The lines about where a node was moved.
 fn moves(target: &Rc<StatusTarget>, wc: &WorkingCopy, status: &Status) -> String {
-    let _ = wc;
     match (&status.moved_from, &status.moved_to) {
         (Some(from), Some(to)) if from == to => {
             format!("\n        > swapped places with {}", relative(target, &wc.abspath(from)))

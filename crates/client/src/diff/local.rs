@@ -52,6 +52,8 @@ struct Waiting {
 /// What a status says of a node that is worth a look: of many nodes little is kept.
 struct Candidate {
     relpath: RelPathBuf,
+    /// Whether the status found the text of a file to be another.
+    text: bool,
     /// Whether the status shows something about its properties.
     props: bool,
     moved_from: Option<RelPathBuf>,
@@ -66,6 +68,7 @@ impl Candidate {
         let is_one =
             status.versioned && !only_conflict && (status.node != State::Normal || status.copied);
         is_one.then_some(Self {
+            text: status.text == State::Modified,
             props: !matches!(status.props, State::None | State::Normal),
             relpath: status.relpath,
             moved_from: status.moved_from,
@@ -181,20 +184,21 @@ impl Local<'_> {
             };
             waiting.push(Waiting { relpath: candidate.relpath.clone(), sides });
         } else if let Some(base) = base {
-            self.changed_file(base, &view)?;
+            self.changed_file(base, &view, candidate.text)?;
         }
         Ok(false)
     }
 
-    fn changed_file(&mut self, base: &NodeRow, view: &View) -> SvnResult<()> {
+    /// Reports a file, if it is another; `is_modified` where its text was compared before.
+    fn changed_file(&mut self, base: &NodeRow, view: &View, is_modified: bool) -> SvnResult<()> {
         if !self.is_listed(&base.relpath)? {
             return Ok(());
         }
         let props = view.props()?;
         let on_disk =
             view::stat_file(&self.wc.abspath(&base.relpath))?.is_some_and(|s| s.file || s.link);
-        let modified =
-            on_disk && (view.status() != view::Status::Normal || self.wc.file_modified(view)?);
+        let is_known = is_modified || view.status() != view::Status::Normal;
+        let modified = on_disk && (is_known || self.wc.file_modified(view)?);
         let left_text = pristine_text(self.wc, base)?;
         let text = match modified {
             true => working_text(self.wc, &base.relpath, &props)?,

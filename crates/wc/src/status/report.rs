@@ -91,8 +91,11 @@ pub(super) fn compare_one(wc: &WorkingCopy, node: &Node, look: Option<Look>) -> 
     if !walk::needs_text_check(node, look) {
         return Ok(false);
     }
-    let view = wc.view(&node.relpath)?;
-    view.map_or(Ok(false), |view| wc.file_modified(&view))
+    let check = wc.db().questions(|| {
+        let view = wc.view(&node.relpath)?;
+        view.map(|view| TextCheck::of(wc, &view)).transpose()
+    })?;
+    check.map_or(Ok(false), |check| check.run(wc))
 }
 
 /// Compares the texts that must be compared: which nodes of the table are modified.
