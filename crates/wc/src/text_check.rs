@@ -2,7 +2,8 @@
 //!
 //! Invariant: the first step, [`TextCheck::of`], asks wc.db and looks at the file; only the second one, [`TextCheck::run`],
 //! reads texts. A caller that holds a lock of wc.db releases it between them: a comparison may take long, and other
-//! programs must be able to change the working copy meanwhile.
+//! programs must be able to change the working copy meanwhile. Of many files the times that turned out right are recorded
+//! in one transaction ([`record_times`]).
 
 use std::path::PathBuf;
 
@@ -10,7 +11,7 @@ use sapwood_core::Sha1;
 use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::props::names;
 
-use crate::db::{Kind, PristineRow, parent_of};
+use crate::db::{Db, Kind, PristineRow, parent_of};
 use crate::error::Result;
 use crate::locks::owns_lock;
 use crate::pristine::stored_pristine;
@@ -34,6 +35,27 @@ pub(crate) struct Comparison {
     checksum: Sha1,
     pristine: PristineRow,
     translation: Translation,
+}
+
+/// The size and time of a file whose text was found equal.
+pub(crate) struct FileTime {
+    relpath: RelPathBuf,
+    size: i64,
+    mtime: i64,
+}
+
+/// Records sizes and times, all in one transaction.
+///
+/// # Errors
+/// SQLite's.
+pub(crate) fn record_times(db: &Db, times: &[FileTime]) -> Result<()> {
+    if times.is_empty() {
+        return Ok(());
+    }
+    db.write(|db| {
+        let record = |one: &FileTime| db.record_fileinfo(&one.relpath, one.size, one.mtime);
+        times.iter().try_for_each(record)
+    })
 }
 
 impl TextCheck {
@@ -72,23 +94,34 @@ impl TextCheck {
     /// # Errors
     /// That files cannot be read; SQLite's, when size and time are recorded.
     pub(crate) fn run(self, wc: &WorkingCopy) -> Result<bool> {
+        let mut times = Vec::new();
+        let differs = self.run_among(wc, &mut times)?;
+        record_times(wc.db(), &times)?;
+        Ok(differs)
+    }
+
+    /// As [`TextCheck::run`], but adds the size and time that are to be recorded to a list.
+    ///
+    /// # Errors
+    /// That files cannot be read; SQLite's.
+    pub(crate) fn run_among(self, wc: &WorkingCopy, times: &mut Vec<FileTime>) -> Result<bool> {
         match self {
             Self::Known(differs) => Ok(differs),
-            Self::Compare(comparison) => comparison.run(wc),
+            Self::Compare(comparison) => comparison.run(wc, times),
         }
     }
 }
 
 impl Comparison {
-    fn run(&self, wc: &WorkingCopy) -> Result<bool> {
-        let Self { relpath, path, stat, checksum, pristine, translation } = self;
-        let same = match stored_pristine(wc.db(), wc.disk(), checksum, pristine.hydrated)? {
-            Some(text) => same_as_pristine(path, translation, pristine.size, || Ok(text))?,
-            None => has_sum(path, translation, pristine.size, checksum)?,
+    fn run(self: Box<Self>, wc: &WorkingCopy, times: &mut Vec<FileTime>) -> Result<bool> {
+        let Self { relpath, path, stat, checksum, pristine, translation } = *self;
+        let same = match stored_pristine(wc.db(), wc.disk(), &checksum, pristine.hydrated)? {
+            Some(text) => same_as_pristine(&path, &translation, pristine.size, || Ok(text))?,
+            None => has_sum(&path, &translation, pristine.size, &checksum)?,
         };
-        let locked = || owns_lock(wc, parent_of(relpath).unwrap_or(RelPath::ROOT));
-        if same && stat.file && locked() && may_record(wc, stat) {
-            wc.db().record_fileinfo(relpath, stat.size, stat.mtime)?;
+        let locked = || owns_lock(wc, parent_of(&relpath).unwrap_or(RelPath::ROOT));
+        if same && stat.file && locked() && may_record(wc, &stat) {
+            times.push(FileTime { relpath, size: stat.size, mtime: stat.mtime });
         }
         Ok(!same)
     }

@@ -3,16 +3,17 @@
 //! What is listed is what the disk has. Nodes under version control have their properties; a file without a media type gets
 //! the one that its name or its contents say, so that binary files are not shown as text. Texts are in normal form.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs::{self, File};
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
-use sapwood_core::paths::RelPath;
+use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::props::names;
 use sapwood_core::{Depth, ErrorCode, NodeKind, PropList, SvnError, SvnResult};
 use sapwood_wc::translate::Translation;
-use sapwood_wc::view::Status;
+use sapwood_wc::view::{Status, View};
 use sapwood_wc::{autoprops, layout};
 
 use super::sides::{Difference, DirSide, FileSide, Processor, Text};
@@ -35,7 +36,12 @@ pub(super) fn run(ctx: &Context, request: &Request<'_>, sink: Sink<'_>) -> SvnRe
         session_relpath: None,
     };
     let media_types = media_types(ctx)?;
-    let tree = |root: &Path| Tree { ctx, root: root.to_owned(), media_types: &media_types };
+    let tree = |root: &Path| Tree {
+        ctx,
+        root: root.to_owned(),
+        media_types: &media_types,
+        files: RefCell::new(None),
+    };
     sink.with(ctx, places, &mut |processor, _| {
         let mut walk = Walk { ctx, left: tree(&left), right: tree(&right), processor };
         if kinds == [None; 2] {
@@ -65,6 +71,14 @@ struct Tree<'a> {
     ctx: &'a Context,
     root: PathBuf,
     media_types: &'a BTreeMap<String, String>,
+    /// The directory whose files were asked for last: wc.db is asked once a directory.
+    files: RefCell<Option<DirFiles>>,
+}
+
+/// The properties of what is in one directory, by name; only of those that have some.
+struct DirFiles {
+    dir: RelPathBuf,
+    props: HashMap<String, PropList>,
 }
 
 impl Tree<'_> {
@@ -104,11 +118,41 @@ impl Tree<'_> {
             Err(error) if error.is_not_versioned() => return Ok(PropList::new()),
             other => other?,
         };
-        let there = |status| matches!(status, Status::Normal | Status::Incomplete | Status::Added);
-        match wc.view(&relpath)?.filter(|view| there(view.status())) {
+        match wc.view(&relpath)?.filter(is_there) {
             Some(view) => Ok(view.props()?),
             None => Ok(PropList::new()),
         }
+    }
+
+    /// The same of a file.
+    fn file_props(&self, at: &RelPath) -> SvnResult<PropList> {
+        if at.is_empty() {
+            return self.props(at);
+        }
+        let dir = at.parent();
+        let mut files = self.files.borrow_mut();
+        let known = match files.take().filter(|known| known.dir.as_path() == dir) {
+            Some(known) => known,
+            None => DirFiles { dir: dir.to_owned(), props: self.props_in(dir)? },
+        };
+        let props = known.props.get(at.name()).map_or_else(PropList::new, PropList::clone);
+        *files = Some(known);
+        Ok(props)
+    }
+
+    fn props_in(&self, dir: &RelPath) -> SvnResult<HashMap<String, PropList>> {
+        let (wc, relpath) = match self.ctx.working_copy(&self.path(dir)) {
+            Err(error) if error.is_not_versioned() => return Ok(HashMap::new()),
+            other => other?,
+        };
+        let mut found = HashMap::new();
+        for view in wc.children(&relpath)?.iter().filter(|view| is_there(view)) {
+            let props = view.props()?;
+            if !props.is_empty() {
+                found.insert(view.relpath().name().to_owned(), props);
+            }
+        }
+        Ok(found)
     }
 
     fn dir(&self, at: &RelPath) -> SvnResult<DirSide> {
@@ -119,7 +163,7 @@ impl Tree<'_> {
         let path = self.path(at);
         let failed =
             |e: &io::Error| SvnError::io(e, format!("Can't open file '{}'", path.display()));
-        let mut props = self.props(at)?;
+        let mut props = self.file_props(at)?;
         if props.get(names::MIME_TYPE).is_none() {
             let mut start = Vec::new();
             let file = File::open(&path).map_err(|e| failed(&e))?;
@@ -137,6 +181,11 @@ impl Tree<'_> {
         };
         Ok(FileSide { revision: None, text, props })
     }
+}
+
+/// Whether a node is there, so that its properties count.
+fn is_there(view: &View) -> bool {
+    matches!(view.status(), Status::Normal | Status::Incomplete | Status::Added)
 }
 
 struct Walk<'a> {

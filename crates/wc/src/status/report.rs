@@ -15,7 +15,7 @@ use super::walk::{self, Item, Items};
 use super::{Options, Visit};
 use crate::error::Result;
 use crate::root::WorkingCopy;
-use crate::text_check::TextCheck;
+use crate::text_check::{TextCheck, record_times};
 
 /// How many nodes are looked up under one lock of wc.db before their texts are compared.
 const BATCH: usize = 256;
@@ -109,9 +109,11 @@ pub(super) fn compare(
     let mut modified = HashMap::new();
     for batch in unsure.chunks(BATCH) {
         let checks = wc.db().questions(|| text_checks(wc, table, batch))?;
+        let mut times = Vec::new();
         for (at, check) in checks {
-            modified.insert(at, check.run(wc)?);
+            modified.insert(at, check.run_among(wc, &mut times)?);
         }
+        record_times(wc.db(), &times)?;
     }
     Ok(modified)
 }
