@@ -266,3 +266,13 @@ fn a_diff_of_many_targets_makes_few_system_calls_a_target() {
     let each = a_changed_target("diff");
     assert!(each <= 62, "{each}");
 }
+
+#[test]
+fn a_cleanup_looks_at_each_file_once() {
+    for words in [&["cleanup"][..], &["cleanup", "--remove-unversioned"]] {
+        let [few, many] = [20, 80].map(|n| system_calls(TARGETS, n, words));
+        // Each number is that of two files.
+        let each = (many - few) / 60;
+        assert!(each <= 2, "{words:?}: {few} for 40 files, {many} for 160");
+    }
+}

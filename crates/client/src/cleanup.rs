@@ -103,7 +103,8 @@ fn unversioned_nodes(
         layers: false,
         no_ignore: how.remove_ignored,
         unversioned: true,
-        kinds_only: false,
+        // No change of a versioned file matters here.
+        kinds_only: true,
         ignores: ctx.ignores(),
         cancel: ctx.cancel().clone(),
     };

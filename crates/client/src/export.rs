@@ -498,7 +498,7 @@ impl ExportEditor<'_> {
         let url = self.url.join(below);
         let form = FileForm::new(url, self.repos_root.clone());
         let to = self.safe(below, parent)?;
-        let text = Spool::beside(&to);
+        let text = Spool::summed_beside(&to);
         self.file = Some(OpenFile { to, form, text });
         Ok(Handle(0))
     }

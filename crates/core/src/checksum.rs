@@ -3,7 +3,7 @@
 use std::fmt;
 use std::io::{self, Read};
 
-use md5::Digest as _;
+use sha1::Digest as _;
 
 use crate::exact::Cut;
 
@@ -98,7 +98,7 @@ macro_rules! digest_type {
 
 digest_type! {
     /// An MD5 digest: the checksum of file contents everywhere in Subversion.
-    Md5, Md5Hasher, md5::Md5, 16
+    Md5, Md5Hasher, crate::md5::Engine, 16
 }
 digest_type! {
     /// A SHA-1 digest: the key of representation sharing, and a second checksum of contents.

@@ -20,6 +20,7 @@ pub mod glob;
 pub mod hashdump;
 pub mod hashorder;
 pub mod kind;
+mod md5;
 pub mod mergeinfo;
 pub mod meter;
 pub mod notify;

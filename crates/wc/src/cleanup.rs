@@ -1,6 +1,7 @@
 //! Repairs what an interrupted operation left behind: locks, the queue, temporary files. Also frees
 //! disk space.
 
+use std::ffi::CString;
 use std::fs;
 
 use sapwood_core::CancelToken;
@@ -10,6 +11,7 @@ use crate::db::{Db, Kind, Presence, depth_of, parent_of};
 use crate::error::{Error, Result};
 use crate::locks::{Lock, steal_lock};
 use crate::root::{Disk, WorkingCopy};
+use crate::status::{DiskKind, Node, OpenDir, Scope, Table, over_directories};
 use crate::view::{may_record_after_wait, stat_file};
 use crate::{files, layout};
 
@@ -69,31 +71,26 @@ fn empty_tmp(disk: &Disk) -> Result<()> {
     files::ensure_directory(&dir)
 }
 
-/// Files that look changed by their times and are not get their times recorded anew.
+/// Files that look changed by their times and are not get their times recorded anew. They are found as status finds
+/// them, a directory at a time.
 fn mend_recorded_times(wc: &WorkingCopy, relpath: &RelPath, cancel: &CancelToken) -> Result<()> {
-    let mut suspects = Vec::new();
-    let mut last = RelPathBuf::default();
-    wc.db().each_in_subtree(relpath, |row| {
+    let table = wc.db().read(|db| Table::read(db, Scope::Subtree(relpath)))?;
+    let root = wc.root();
+    let mut suspects: Vec<RelPathBuf> = over_directories(&table, |dir, _, found| {
         if cancel.is_cancelled() {
-            return Err(Error::Cancelled);
+            return;
         }
-        if row.relpath == last && !last.is_empty() {
-            return Ok(());
-        }
-        last.clone_from(&row.relpath);
-        if row.kind != Kind::File || row.presence != Presence::Normal || row.checksum.is_none() {
-            return Ok(());
-        }
-        if let Some(stat) = stat_file(&wc.abspath(&row.relpath))?
-            && stat.file
-            && (row.translated_size != Some(stat.size) || row.last_mod_time != Some(stat.mtime))
-        {
-            suspects.push((row.relpath, stat));
-        }
-        Ok(())
-    })?;
-    for (file, stat) in suspects {
-        if may_record_after_wait(wc, &stat)
+        let Ok(Some(open)) = OpenDir::open(&root.join(dir.as_str())) else { return };
+        let nodes = table.children(dir).iter().filter_map(|at| table.node(*at));
+        found.extend(nodes.filter(|node| is_suspect(&open, node)).map(|n| n.relpath.clone()));
+    });
+    if cancel.is_cancelled() {
+        return Err(Error::Cancelled);
+    }
+    suspects.sort_unstable();
+    for file in suspects {
+        if let Some(stat) = stat_file(&wc.abspath(&file))?
+            && may_record_after_wait(wc, &stat)
             && let Some(view) = wc.view(&file)?
         {
             // Records the times when the text turns out to be equal.
@@ -101,6 +98,19 @@ fn mend_recorded_times(wc: &WorkingCopy, relpath: &RelPath, cancel: &CancelToken
         }
     }
     Ok(())
+}
+
+/// Whether a file has another size or time than was recorded, or none was.
+fn is_suspect(dir: &OpenDir, node: &Node) -> bool {
+    let Some(top) = node.top() else { return false };
+    if top.kind != Kind::File || top.presence != Presence::Normal || !top.has_checksum {
+        return false;
+    }
+    let found = CString::new(node.name()).ok().and_then(|name| dir.look(&name).ok()?);
+    found.is_some_and(|found| {
+        let recorded = top.time != 0 && top.time == found.mtime && top.size == Some(found.size);
+        found.kind == DiskKind::File && !recorded
+    })
 }
 
 /// The nearest directory at or above a path whose lock covers it.

@@ -113,8 +113,8 @@ impl TextCheck {
 }
 
 impl Comparison {
-    fn run(self: Box<Self>, wc: &WorkingCopy, times: &mut Vec<FileTime>) -> Result<bool> {
-        let Self { relpath, path, stat, checksum, pristine, translation } = *self;
+    fn run(self, wc: &WorkingCopy, times: &mut Vec<FileTime>) -> Result<bool> {
+        let Self { relpath, path, stat, checksum, pristine, translation } = self;
         let same = match stored_pristine(wc.db(), wc.disk(), &checksum, pristine.hydrated)? {
             Some(text) => same_as_pristine(&path, &translation, pristine.size, || Ok(text))?,
             None => has_sum(&path, &translation, pristine.size, &checksum)?,

@@ -16,8 +16,8 @@ const IN_MEMORY: usize = 256 << 10;
 
 /// A text in normal form, as it comes.
 pub(super) struct Spool {
-    /// The hash of the part on disk; the part in memory is hashed later.
-    md5: Md5Hasher,
+    /// The hash of the part on disk, if it is wanted; the part in memory is hashed later.
+    md5: Option<Md5Hasher>,
     text: Text,
     /// Where a large one is kept: on the disk that it is for.
     dir: Box<Path>,
@@ -30,15 +30,20 @@ pub(super) enum Text {
 }
 
 impl Spool {
-    /// For a file that will be at `to`.
+    /// For a file that will be at `to`, and whose text was checked where it comes from.
     pub(super) fn beside(to: &Path) -> Self {
         let dir = to.parent().unwrap_or(to).into();
-        Self { md5: Md5Hasher::new(), text: Text::Memory(Vec::new()), dir }
+        Self { md5: None, text: Text::Memory(Vec::new()), dir }
     }
 
-    /// The text, and its checksum if it is on disk.
+    /// For a file that will be at `to`, and whose text is compared with a checksum.
+    pub(super) fn summed_beside(to: &Path) -> Self {
+        Self { md5: Some(Md5Hasher::new()), ..Self::beside(to) }
+    }
+
+    /// The text, and its checksum if it is on disk and wanted.
     pub(super) fn finish(self) -> (Text, Option<Md5>) {
-        let md5 = matches!(self.text, Text::Kept(_)).then(|| self.md5.finish());
+        let md5 = self.md5.filter(|_| matches!(self.text, Text::Kept(_))).map(Md5Hasher::finish);
         (self.text, md5)
     }
 }
@@ -58,13 +63,13 @@ impl Write for Spool {
                     .permissions(mode)
                     .tempfile_in(&self.dir)?;
                 for piece in [text.as_slice(), buffer] {
-                    self.md5.update(piece);
+                    self.md5.iter_mut().for_each(|md5| md5.update(piece));
                     kept.write_all(piece)?;
                 }
                 self.text = Text::Kept(kept);
             }
             Text::Kept(kept) => {
-                self.md5.update(buffer);
+                self.md5.iter_mut().for_each(|md5| md5.update(buffer));
                 kept.write_all(buffer)?;
             }
         }
@@ -91,8 +96,9 @@ pub(super) fn place(kept: NamedTempFile, to: &Path, executable: bool) -> io::Res
 mod tests {
     use super::*;
 
+    /// A text of `len` bytes that came in pieces, its checksum compared where one is wanted.
     fn spooled(len: usize, folder: &Path) -> Text {
-        let mut spool = Spool::beside(&folder.join("f"));
+        let mut spool = Spool::summed_beside(&folder.join("f"));
         let text = vec![b'x'; len];
         for piece in text.chunks(10_000) {
             spool.write_all(piece).unwrap();
