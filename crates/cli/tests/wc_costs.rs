@@ -276,3 +276,13 @@ fn a_cleanup_looks_at_each_file_once() {
         assert!(each <= 2, "{words:?}: {few} for 40 files, {many} for 160");
     }
 }
+
+#[test]
+fn files_with_other_times_make_few_system_calls_a_file() {
+    let script = format!("{TARGETS}touch -d '1 hour ago' a/*");
+    for words in [&["cleanup"][..], &["ci", "-mnothing"]] {
+        let [few, many] = [20, 80].map(|n| system_calls(&script, n, words));
+        let each = (many - few) / 60;
+        assert!(each <= 20, "{words:?}: {few} for 20 files, {many} for 80");
+    }
+}

@@ -32,11 +32,14 @@ pub fn walk(
     visit: &mut Visit<'_>,
 ) -> SvnResult<()> {
     if depth == Depth::Empty {
-        let Some(conflict) = record(wc, relpath)? else {
-            wc.require_view(relpath)?;
-            return Ok(());
-        };
-        return visit(ctx, wc, relpath, &conflict);
+        let found = wc.db().questions(|| {
+            let found = record(wc, relpath)?;
+            if found.is_none() {
+                wc.require_view(relpath)?;
+            }
+            SvnResult::Ok(found)
+        })?;
+        return found.map_or(Ok(()), |conflict| visit(ctx, wc, relpath, &conflict));
     }
     let later = Later::default();
     let inner = noting_conflicts(ctx, &later);

@@ -12,8 +12,12 @@ use crate::error::{Error, Result};
 use crate::locks::{Lock, steal_lock};
 use crate::root::{Disk, WorkingCopy};
 use crate::status::{DiskKind, Node, OpenDir, Scope, Table, over_directories};
-use crate::view::{may_record_after_wait, stat_file};
+use crate::text_check::{TextCheck, record_times};
+use crate::view::{View, may_record_after_wait, stat_file};
 use crate::{files, layout};
+
+/// So many files are compared before the times of those that are equal are recorded, in one transaction.
+const BATCH: usize = 256;
 
 /// What a cleanup does beside running the queue.
 #[derive(Clone, Copy, Debug, Default)]
@@ -88,16 +92,31 @@ fn mend_recorded_times(wc: &WorkingCopy, relpath: &RelPath, cancel: &CancelToken
         return Err(Error::Cancelled);
     }
     suspects.sort_unstable();
-    for file in suspects {
-        if let Some(stat) = stat_file(&wc.abspath(&file))?
-            && may_record_after_wait(wc, &stat)
-            && let Some(view) = wc.view(&file)?
-        {
-            // Records the times when the text turns out to be equal.
-            wc.file_modified(&view)?;
+    suspects.chunks(BATCH).try_for_each(|batch| mend_some(wc, batch, cancel))
+}
+
+/// Records the times of those of some files whose texts turn out to be equal.
+fn mend_some(wc: &WorkingCopy, files: &[RelPathBuf], cancel: &CancelToken) -> Result<()> {
+    let mut old_enough = Vec::new();
+    for file in files {
+        let stat = stat_file(&wc.abspath(file))?;
+        if stat.is_some_and(|stat| may_record_after_wait(wc, &stat)) {
+            old_enough.push(file);
         }
     }
-    Ok(())
+    let views = |file: &RelPathBuf| wc.view(file).transpose();
+    let check = |view: Result<View>| TextCheck::of(wc, &view?);
+    let checks = wc.db().questions(|| {
+        old_enough.into_iter().filter_map(views).map(check).collect::<Result<Vec<_>>>()
+    })?;
+    let mut times = Vec::new();
+    for check in checks {
+        if cancel.is_cancelled() {
+            return Err(Error::Cancelled);
+        }
+        check.run_among(wc, &mut times)?;
+    }
+    record_times(wc.db(), &times)
 }
 
 /// Whether a file has another size or time than was recorded, or none was.
