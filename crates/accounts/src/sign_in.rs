@@ -7,7 +7,7 @@ use sapwood_core::date::Timestamp;
 
 use crate::accounts::{Accounts, User};
 use crate::error::{Error, Result};
-use crate::known::Known;
+use crate::known::ProviderIdentity;
 use crate::names;
 
 impl User {
@@ -17,7 +17,7 @@ impl User {
     }
 
     /// A user has signed in. Nothing changes for one who has an account without the provider.
-    fn renew(&mut self, name: &str, known: &Known, groups: &[String]) -> Result<()> {
+    fn renew(&mut self, name: &str, known: &ProviderIdentity, groups: &[String]) -> Result<()> {
         let Some(before) = &self.known else { return Ok(()) };
         if !before.is_same_person(known) {
             return Err(Error::AnotherPerson(name.to_owned()));
@@ -33,7 +33,12 @@ impl Accounts {
     ///
     /// # Errors
     /// [`Error::AnotherPerson`] where the account of this name is that of another person.
-    pub fn signed_in(&mut self, name: &str, known: &Known, groups: &[String]) -> Result<()> {
+    pub fn signed_in(
+        &mut self,
+        name: &str,
+        known: &ProviderIdentity,
+        groups: &[String],
+    ) -> Result<()> {
         match self.users_mut().get_mut(name) {
             Some(user) => user.renew(name, known, groups),
             None => Ok(()),
@@ -44,7 +49,12 @@ impl Accounts {
     ///
     /// # Errors
     /// As of [`Accounts::signed_in`], and for names that cannot be.
-    pub fn add_known(&mut self, name: &str, known: &Known, groups: &[String]) -> Result<()> {
+    pub fn add_known(
+        &mut self,
+        name: &str,
+        known: &ProviderIdentity,
+        groups: &[String],
+    ) -> Result<()> {
         names::check("user", name)?;
         let new = || User { known: Some(known.clone()), ..User::default() };
         let user = self.users_mut().entry(name.to_owned()).or_insert_with(new);
@@ -57,9 +67,9 @@ mod tests {
     use super::*;
     use crate::token::{Token, TokenScope};
 
-    fn known(subject: &str, until: i64) -> Known {
+    fn known(subject: &str, until: i64) -> ProviderIdentity {
         let (issuer, subject) = ("https://h".to_owned(), subject.to_owned());
-        Known { issuer, subject, until: Timestamp(until) }
+        ProviderIdentity { issuer, subject, until: Timestamp(until) }
     }
 
     #[test]
@@ -89,7 +99,7 @@ mod tests {
         let mut accounts = Accounts::default();
         accounts.add_known("ada@h", &known("1", 100), &[]).unwrap();
         let before = accounts.clone();
-        let other = Known { issuer: "https://other".to_owned(), ..known("1", 900) };
+        let other = ProviderIdentity { issuer: "https://other".to_owned(), ..known("1", 900) };
         for other in [known("2", 900), other] {
             assert!(matches!(
                 accounts.signed_in("ada@h", &other, &[]),

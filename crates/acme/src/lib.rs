@@ -21,7 +21,7 @@ mod settings;
 
 pub use certificates::{Certificates, Summary};
 pub use error::{Error, Result};
-pub use folder::{Stored, stored};
+pub use folder::{StoredCertificate, stored};
 pub use keeper::Report;
 pub use sapwood_core::WrongSetting;
 pub use settings::{Challenge, LETS_ENCRYPT, Settings};

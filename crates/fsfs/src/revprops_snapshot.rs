@@ -12,7 +12,7 @@ use crate::cache_kinds::REVPROPS;
 use crate::error::{Error, Result};
 use crate::filesystem::{Filesystem, Fs};
 use crate::revision_store::{missing, unreadable};
-use crate::revprop_shards::{Shard, ShardMap, StableVersion, Unread};
+use crate::revprop_shards::{PropsPlace, Shard, ShardMap, StableVersion};
 use crate::unpacked_files::LooseFiles;
 use sapwood_fs_common::date_author::{
     BlockInUse, CachedProps, DateAuthor, DateAuthorBlock, DateAuthorBlocks, DateAuthorRecord,
@@ -127,20 +127,20 @@ impl RevpropsSnapshot {
     }
 
     /// Where the properties of `revision` are to be read by a thread that looks at many of them: see
-    /// [`Unread`].
-    pub(crate) fn unread(&mut self, revision: Revnum) -> Unread {
+    /// [`PropsPlace`].
+    pub(crate) fn unread(&mut self, revision: Revnum) -> PropsPlace {
         let fs = Arc::clone(&self.fs.fs);
         let shard = fs.revprop_shard(revision);
         if shard.packed {
-            return Unread::Elsewhere;
+            return PropsPlace::Elsewhere;
         }
         // Found out now, before the file is opened: see `RevpropsSnapshot::ahead`.
-        let Ok(Some(stable)) = self.stable(revision) else { return Unread::Elsewhere };
+        let Ok(Some(stable)) = self.stable(revision) else { return PropsPlace::Elsewhere };
         let version = stable.version();
         let key = REVPROPS.key(fs.id, revision.0, 0, version);
         match fs.caches.get(key) {
-            Some(props) => Unread::Known(props.byte_len()),
-            None => Unread::InFile { version },
+            Some(props) => PropsPlace::Known(props.byte_len()),
+            None => PropsPlace::InFile { version },
         }
     }
 

@@ -11,7 +11,7 @@ use crate::cursor::Cursor;
 use crate::error::{Error, Result};
 use crate::id::{ChangeSet, Id};
 use crate::noderev::NodeRev;
-use crate::packed::{Coding, Ints, Packed};
+use crate::packed::{Coding, Ints, PackedFrame};
 use crate::rep::Representation;
 use crate::string_builder::StringTableBuilder;
 use crate::strings::StringTable;
@@ -64,7 +64,7 @@ impl NodeRevsContainer {
     pub fn read(bytes: &[u8]) -> Result<Self> {
         let mut cursor = Cursor::new(bytes, "container of node-revisions");
         let paths = StringTable::read(&mut cursor)?;
-        let packed = Packed::read(&mut cursor)?;
+        let packed = PackedFrame::read(&mut cursor)?;
         cursor.finish()?;
         let Ints::Split(parts) = packed.ints(0)? else { return Err(malformed()) };
         let [ids, reps, nodes] = parts.as_slice() else { return Err(malformed()) };
@@ -271,10 +271,10 @@ impl Builder {
     /// Appends the container.
     ///
     /// # Errors
-    /// As [`Packed::write`].
+    /// As [`PackedFrame::write`].
     pub fn write(self, out: &mut Vec<u8>) -> std::io::Result<()> {
         let structs = Ints::Split(vec![self.ids, self.reps, self.nodes]);
-        let mut packed = Packed { ints: vec![structs], strings: Vec::new() };
+        let mut packed = PackedFrame { ints: vec![structs], strings: Vec::new() };
         packed.push_strings(self.digests.iter().map(Vec::as_slice));
         self.paths.write(out)?;
         packed.write(out)

@@ -95,12 +95,12 @@ fn drive_replay(conn: &mut Connection, editor: &mut dyn Editor) -> SvnResult<()>
 }
 
 /// One revision of a replayed range.
-struct Incoming<'c> {
+struct IncomingRevision<'c> {
     conn: &'c mut Connection,
     driven: bool,
 }
 
-impl ReplayedEdit for Incoming<'_> {
+impl ReplayedEdit for IncomingRevision<'_> {
     fn drive(&mut self, editor: &mut dyn Editor) -> SvnResult<()> {
         self.driven = true;
         drive_replay(self.conn, editor)
@@ -272,7 +272,7 @@ impl Edits for SvnSession {
         self.authenticate_new(&mut conn, "Server doesn't support the replay-range command")?;
         for revision in (start.0..=end.0).map(Revnum) {
             let props = conn.receive_tuple(read_revprops)?;
-            let mut edit = Incoming { conn: &mut conn, driven: false };
+            let mut edit = IncomingRevision { conn: &mut conn, driven: false };
             let result = receiver.revision(revision, &props, &mut edit);
             let driven = edit.driven;
             if result.is_err() || !driven {

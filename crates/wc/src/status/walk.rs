@@ -17,7 +17,7 @@ use sapwood_core::{CancelToken, Depth};
 
 use super::Options;
 use super::cache::{self, FoundDir, FoundDirs};
-use super::incoming::{Incoming, IncomingChange};
+use super::incoming::{IncomingChange, IncomingChanges};
 use super::listing::{Look, OpenDir};
 use super::prefetch::{DirPrefetch, Entry, Listing};
 use super::table::{Node, ReposPath, Table};
@@ -58,7 +58,7 @@ pub(super) struct Walk<'w> {
     /// Gets what was found, in order.
     pub(super) found: Option<&'w Mutex<FoundDirs>>,
     /// What the repository reported: none of these nodes is dropped.
-    pub(super) incoming: Option<&'w Incoming>,
+    pub(super) incoming: Option<&'w IncomingChanges>,
     /// What was listed while the table was read; used only where unversioned names matter.
     pub(super) ahead: Option<&'w DirPrefetch>,
 }

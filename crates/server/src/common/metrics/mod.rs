@@ -24,7 +24,7 @@ use prometheus_client::registry::Registry;
 use self::recent::RecentCount;
 use self::requests::Families;
 pub use self::requests::{Outcome, RequestSeries};
-pub use self::routed::Routed;
+pub use self::routed::RouteOutcome;
 use self::routed::RoutedCounts;
 
 /// Labels of a series: names and values that are known when the program is built.
@@ -209,7 +209,7 @@ impl Metrics {
     }
 
     /// Counts a request, or a connection of svn://, whose repository belongs to another server.
-    pub fn routed(&self, door: &'static str, result: Routed) {
+    pub fn routed(&self, door: &'static str, result: RouteOutcome) {
         self.routed.add(door, result);
     }
 
