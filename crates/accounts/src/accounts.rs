@@ -6,9 +6,9 @@ use sapwood_core::date::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
-use crate::known::ProviderIdentity;
 use crate::names;
 use crate::password::hash_password;
+use crate::provider_identity::ProviderIdentity;
 use crate::token::{Token, TokenScope, digest, is_token};
 
 /// The newest format. What does not need it is written in the first one, which older versions read.

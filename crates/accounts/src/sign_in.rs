@@ -7,8 +7,8 @@ use sapwood_core::date::Timestamp;
 
 use crate::accounts::{Accounts, User};
 use crate::error::{Error, Result};
-use crate::known::ProviderIdentity;
 use crate::names;
+use crate::provider_identity::ProviderIdentity;
 
 impl User {
     /// Whether tokens count no longer, because the user has not signed in for too long.
@@ -49,7 +49,7 @@ impl Accounts {
     ///
     /// # Errors
     /// As of [`Accounts::signed_in`], and for names that cannot be.
-    pub fn add_known(
+    pub fn add_from_provider(
         &mut self,
         name: &str,
         known: &ProviderIdentity,
@@ -78,7 +78,7 @@ mod tests {
         let devs = ["devs".to_owned(), "a:b".to_owned()];
         accounts.signed_in("ada@h", &known("1", 100), &devs).unwrap();
         assert!(accounts.users().is_empty(), "only who makes a token has an account");
-        accounts.add_known("ada@h", &known("1", 100), &devs).unwrap();
+        accounts.add_from_provider("ada@h", &known("1", 100), &devs).unwrap();
         let (token, text) = Token::make(TokenScope::default(), Timestamp(0), None).unwrap();
         accounts.add_token("ada@h", "t", token).unwrap();
         let groups = |accounts: &Accounts, now| {
@@ -89,7 +89,7 @@ mod tests {
         // A sign-in brings other groups, and more time; the tokens stay.
         accounts.signed_in("ada@h", &known("1", 200), &["qa".to_owned()]).unwrap();
         assert_eq!(groups(&accounts, 199), Some(vec!["group:qa".to_owned()]));
-        accounts.add_known("ada@h", &known("1", 300), &[]).unwrap();
+        accounts.add_from_provider("ada@h", &known("1", 300), &[]).unwrap();
         assert_eq!(groups(&accounts, 299), Some(Vec::new()));
         assert_eq!(accounts.password_hash("ada@h"), None);
     }
@@ -97,7 +97,7 @@ mod tests {
     #[test]
     fn a_name_that_another_person_has_now_gives_no_token() {
         let mut accounts = Accounts::default();
-        accounts.add_known("ada@h", &known("1", 100), &[]).unwrap();
+        accounts.add_from_provider("ada@h", &known("1", 100), &[]).unwrap();
         let before = accounts.clone();
         let other = ProviderIdentity { issuer: "https://other".to_owned(), ..known("1", 900) };
         for other in [known("2", 900), other] {
@@ -106,7 +106,7 @@ mod tests {
                 Err(Error::AnotherPerson(_))
             ));
             assert!(matches!(
-                accounts.add_known("ada@h", &other, &[]),
+                accounts.add_from_provider("ada@h", &other, &[]),
                 Err(Error::AnotherPerson(_))
             ));
         }
@@ -114,8 +114,8 @@ mod tests {
         // An account of the server's own stays as it is.
         accounts.add("bob", Some("secret"), &["qa".to_owned()]).unwrap();
         let before = accounts.clone();
-        accounts.add_known("bob", &known("3", 100), &["devs".to_owned()]).unwrap();
+        accounts.add_from_provider("bob", &known("3", 100), &["devs".to_owned()]).unwrap();
         assert_eq!(accounts, before);
-        assert!(accounts.add_known("group:devs", &known("4", 100), &[]).is_err());
+        assert!(accounts.add_from_provider("group:devs", &known("4", 100), &[]).is_err());
     }
 }

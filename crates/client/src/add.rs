@@ -93,7 +93,7 @@ fn locate(ctx: &Context, target: &str, how: Add) -> SvnResult<(WorkingCopy, RelP
     Ok((wc, relpath))
 }
 
-/// The media types of the file that `mimetypes-file` names, by extension.
+/// The media types in the file that the option `mime-types-file` names, by extension.
 pub(crate) fn media_types(ctx: &Context) -> SvnResult<BTreeMap<String, String>> {
     let mut types = BTreeMap::new();
     let Some(file) = ctx.config().get("miscellany", "mime-types-file") else { return Ok(types) };

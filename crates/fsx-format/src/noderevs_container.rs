@@ -138,7 +138,7 @@ impl NodeRevsContainer {
             mergeinfo_count: unsigned(mergeinfo_count)?,
             has_mergeinfo: flags & HAS_MERGEINFO != 0,
         };
-        if node.copy_root == node.itself() {
+        if node.copy_root == node.own_copy_root() {
             node.copy_root = None;
         }
         Ok(node)
@@ -205,7 +205,7 @@ impl Builder {
     pub fn push(&mut self, node: &NodeRev) -> Result<()> {
         let (from, from_revision) = self.source(node.copy_from.as_ref())?;
         // The reference expects a copy root in containers, and leaves it out in text.
-        let copy_root = node.copy_root.clone().or_else(|| node.itself());
+        let copy_root = node.copy_root.clone().or_else(|| node.own_copy_root());
         let (root, root_revision) = self.source(copy_root.as_ref())?;
         let flag = |is_set: bool, flag: i64| if is_set { flag } else { 0 };
         let flags = if node.kind == NodeKind::File { 1 } else { 2 }

@@ -190,7 +190,7 @@ impl Visit<'_> {
         let (token, text) = Token::make(scope, now, Some(Timestamp(now.0 + days * DAY)))?;
         file.change(|accounts: &mut Accounts| {
             if let Some(known) = &self.known {
-                accounts.add_known(user, known, &self.user.plain_groups())?;
+                accounts.add_from_provider(user, known, &self.user.plain_groups())?;
             }
             if accounts.user(user)?.tokens.len() >= MOST_TOKENS {
                 return Err(Error::TooManyTokens(user.to_owned()));

@@ -143,7 +143,7 @@ impl UpdateEditor<'_> {
                 if moved.source == relpath {
                     dir.node.conflict = Some(conflict);
                 } else {
-                    self.complete(&mut conflict, &dir.node.places(), None)?;
+                    self.complete(&mut conflict, &dir.node.conflict_sides(), None)?;
                     self.raise(&moved.source, &conflict, NodeKind::Dir)?;
                 }
             }
@@ -259,7 +259,7 @@ impl UpdateEditor<'_> {
         let mut met = self.meet_addition(&mut node, parent)?;
         if let Some(conflict) = &mut met.conflict {
             let deletion = self.deletion_of(Some(parent), &relpath);
-            let places = ConflictSides { old_kind: None, ..node.places() };
+            let places = ConflictSides { old_kind: None, ..node.conflict_sides() };
             self.complete(conflict, &places, deletion.as_ref())?;
         }
         Ok((node, met))

@@ -1,7 +1,9 @@
 //! Counts and times of what the server does, in the families that monitoring programs read.
 //!
-//! * `requests`: the series of one protocol's requests. * `routed`: requests for other servers. * `recent`: what happened in the last hour. * [`sample`]: what is
-//!   read only for a monitoring program: queues, caches, the process.
+//! * `requests`: the series of one protocol's requests.
+//! * `routed`: requests for other servers.
+//! * `recent`: what happened in the last hour.
+//! * [`sample`]: what is read only for a monitoring program: queues, caches, the process.
 //!
 //! Invariants: no label holds anything that a client chose (a path, a user, an unknown method); to count a request takes
 //! no look-up in a table and no memory.
