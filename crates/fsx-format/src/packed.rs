@@ -128,7 +128,7 @@ impl Ints {
     }
 
     /// Appends integers that belong together, to a stream that has only such.
-    pub fn push_record<const N: usize>(&mut self, record: [i64; N]) {
+    pub(crate) fn push_record<const N: usize>(&mut self, record: [i64; N]) {
         match self {
             Self::Split(parts) if parts.len() == N => {
                 parts.iter_mut().zip(record).for_each(|(part, value)| part.push(value));

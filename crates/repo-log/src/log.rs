@@ -133,7 +133,7 @@ impl RepositoryLog {
     ///
     /// # Errors
     /// As [`Self::open`]
-    pub fn catch_up_with(&mut self, seen: &mut ItemReceiver<'_>) -> Result<()> {
+    pub(crate) fn catch_up_with(&mut self, seen: &mut ItemReceiver<'_>) -> Result<()> {
         self.follow(seen, &mut |_| Ok(()))
     }
 

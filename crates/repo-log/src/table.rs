@@ -229,7 +229,7 @@ impl Table {
 
     /// The block that has a text if any has; `None` when none has it.
     #[must_use]
-    pub fn block_with(&self, sha1: &Sha1) -> Option<u64> {
+    pub(crate) fn block_with(&self, sha1: &Sha1) -> Option<u64> {
         let block = self.firsts.partition_point(|first| first <= sha1).checked_sub(1)?;
         let filter = self.filters.tail(block.times(FILTER)).head(FILTER);
         let is_set = |(byte, mask): (usize, u8)| filter.get(byte).is_some_and(|b| b & mask != 0);
