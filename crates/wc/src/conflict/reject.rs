@@ -203,7 +203,7 @@ mod tests {
         assert!(text(Some("b"), None, Some("t")).contains("locally deleted"));
         assert!(text(Some("b"), Some("m\0"), Some("t")).ends_with(
             "Local property value:\nCannot display: property value is binary data\n\n\
-             IncomingChanges property value:\nt\n"
+             Incoming property value:\nt\n"
         ));
     }
 }
