@@ -156,7 +156,7 @@ def benchmarks():
            plain("Convert: 47,191 revisions", "convert.tsv"),
            plain("Convert: 47,191 revisions, killed again and again", "convert-killed.tsv"),
            plain("Convert: 13,800 revisions", "convert-short.tsv")]
-    other = [plain("svnadmin", "admin.tsv"), plain("Commits", "commits.tsv"), plain("500 clients", "crowd.tsv"),
+    other = [plain("Size of the program by how it is built", "program-size.tsv"), plain("What pays for its lines", "what-pays.tsv"), plain("svnadmin", "admin.tsv"), plain("Commits", "commits.tsv"), plain("500 clients", "crowd.tsv"),
              plain("Logins by SASL and a tunnel beside svn:", "logins.tsv"), plain("A repository in an object store", "store.tsv"),
              plain("Commits to a repository in an object store", "store-commits.tsv"),
              plain("Many repositories in one store", "store-many.tsv"), plain("Many repositories in a bucket", "store-many-ceph.tsv"),

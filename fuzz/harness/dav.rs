@@ -85,7 +85,7 @@ pub fn run(data: &[u8]) {
         }
     }
     if let Ok(mut document) = Document::open(data, limits) {
-        let mut reading = update::Reading::new(document.root());
+        let mut reading = update::ReportReader::new(document.root());
         while let Ok(Some(child)) = document.next_child() {
             let _ = reading.child(&child);
         }

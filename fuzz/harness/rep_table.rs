@@ -1,6 +1,6 @@
 //! Tables of representations of repositories in stores: what has right sums is read without a panic, and each row of a table is found.
 
-use sapwood_repo_log::table::{Form, Found, Table, TableBuilder};
+use sapwood_repo_log::table::{Form, Lookup, Table, TableBuilder};
 
 pub fn run(data: &[u8]) {
     let Some((rows, bytes)) = data.split_first_chunk::<8>() else { return };
@@ -19,7 +19,7 @@ pub fn run(data: &[u8]) {
             if let Some(table) = &table {
                 let found = table.find(&row.sha1, |range| Ok::<_, ()>(cut(range)));
                 // A wrong index or filter has a right sum only where it was made so.
-                assert!(found.is_ok_and(|found| found != Found::Damage));
+                assert!(found.is_ok_and(|found| found != Lookup::Damage));
             }
         }
     }

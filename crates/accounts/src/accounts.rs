@@ -6,9 +6,9 @@ use sapwood_core::date::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
-use crate::known::Known;
 use crate::names;
 use crate::password::hash_password;
+use crate::provider_identity::ProviderIdentity;
 use crate::token::{Token, TokenScope, digest, is_token};
 
 /// The newest format. What does not need it is written in the first one, which older versions read.
@@ -31,7 +31,7 @@ pub struct User {
     pub groups: BTreeSet<String>,
     /// Who the user is for a provider of identities, if it is one who signs in there. (Format 2)
     #[serde(default, rename = "provider", skip_serializing_if = "Option::is_none")]
-    pub known: Option<Known>,
+    pub known: Option<ProviderIdentity>,
     /// The user's tokens, by the names that the user gave them.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub tokens: BTreeMap<String, Token>,

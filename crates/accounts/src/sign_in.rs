@@ -7,8 +7,8 @@ use sapwood_core::date::Timestamp;
 
 use crate::accounts::{Accounts, User};
 use crate::error::{Error, Result};
-use crate::known::Known;
 use crate::names;
+use crate::provider_identity::ProviderIdentity;
 
 impl User {
     /// Whether tokens count no longer, because the user has not signed in for too long.
@@ -17,7 +17,7 @@ impl User {
     }
 
     /// A user has signed in. Nothing changes for one who has an account without the provider.
-    fn renew(&mut self, name: &str, known: &Known, groups: &[String]) -> Result<()> {
+    fn renew(&mut self, name: &str, known: &ProviderIdentity, groups: &[String]) -> Result<()> {
         let Some(before) = &self.known else { return Ok(()) };
         if !before.is_same_person(known) {
             return Err(Error::AnotherPerson(name.to_owned()));
@@ -33,7 +33,12 @@ impl Accounts {
     ///
     /// # Errors
     /// [`Error::AnotherPerson`] where the account of this name is that of another person.
-    pub fn signed_in(&mut self, name: &str, known: &Known, groups: &[String]) -> Result<()> {
+    pub fn signed_in(
+        &mut self,
+        name: &str,
+        known: &ProviderIdentity,
+        groups: &[String],
+    ) -> Result<()> {
         match self.users_mut().get_mut(name) {
             Some(user) => user.renew(name, known, groups),
             None => Ok(()),
@@ -44,7 +49,12 @@ impl Accounts {
     ///
     /// # Errors
     /// As of [`Accounts::signed_in`], and for names that cannot be.
-    pub fn add_known(&mut self, name: &str, known: &Known, groups: &[String]) -> Result<()> {
+    pub fn add_from_provider(
+        &mut self,
+        name: &str,
+        known: &ProviderIdentity,
+        groups: &[String],
+    ) -> Result<()> {
         names::check("user", name)?;
         let new = || User { known: Some(known.clone()), ..User::default() };
         let user = self.users_mut().entry(name.to_owned()).or_insert_with(new);
@@ -57,9 +67,9 @@ mod tests {
     use super::*;
     use crate::token::{Token, TokenScope};
 
-    fn known(subject: &str, until: i64) -> Known {
+    fn known(subject: &str, until: i64) -> ProviderIdentity {
         let (issuer, subject) = ("https://h".to_owned(), subject.to_owned());
-        Known { issuer, subject, until: Timestamp(until) }
+        ProviderIdentity { issuer, subject, until: Timestamp(until) }
     }
 
     #[test]
@@ -68,7 +78,7 @@ mod tests {
         let devs = ["devs".to_owned(), "a:b".to_owned()];
         accounts.signed_in("ada@h", &known("1", 100), &devs).unwrap();
         assert!(accounts.users().is_empty(), "only who makes a token has an account");
-        accounts.add_known("ada@h", &known("1", 100), &devs).unwrap();
+        accounts.add_from_provider("ada@h", &known("1", 100), &devs).unwrap();
         let (token, text) = Token::make(TokenScope::default(), Timestamp(0), None).unwrap();
         accounts.add_token("ada@h", "t", token).unwrap();
         let groups = |accounts: &Accounts, now| {
@@ -79,7 +89,7 @@ mod tests {
         // A sign-in brings other groups, and more time; the tokens stay.
         accounts.signed_in("ada@h", &known("1", 200), &["qa".to_owned()]).unwrap();
         assert_eq!(groups(&accounts, 199), Some(vec!["group:qa".to_owned()]));
-        accounts.add_known("ada@h", &known("1", 300), &[]).unwrap();
+        accounts.add_from_provider("ada@h", &known("1", 300), &[]).unwrap();
         assert_eq!(groups(&accounts, 299), Some(Vec::new()));
         assert_eq!(accounts.password_hash("ada@h"), None);
     }
@@ -87,16 +97,16 @@ mod tests {
     #[test]
     fn a_name_that_another_person_has_now_gives_no_token() {
         let mut accounts = Accounts::default();
-        accounts.add_known("ada@h", &known("1", 100), &[]).unwrap();
+        accounts.add_from_provider("ada@h", &known("1", 100), &[]).unwrap();
         let before = accounts.clone();
-        let other = Known { issuer: "https://other".to_owned(), ..known("1", 900) };
+        let other = ProviderIdentity { issuer: "https://other".to_owned(), ..known("1", 900) };
         for other in [known("2", 900), other] {
             assert!(matches!(
                 accounts.signed_in("ada@h", &other, &[]),
                 Err(Error::AnotherPerson(_))
             ));
             assert!(matches!(
-                accounts.add_known("ada@h", &other, &[]),
+                accounts.add_from_provider("ada@h", &other, &[]),
                 Err(Error::AnotherPerson(_))
             ));
         }
@@ -104,8 +114,8 @@ mod tests {
         // An account of the server's own stays as it is.
         accounts.add("bob", Some("secret"), &["qa".to_owned()]).unwrap();
         let before = accounts.clone();
-        accounts.add_known("bob", &known("3", 100), &["devs".to_owned()]).unwrap();
+        accounts.add_from_provider("bob", &known("3", 100), &["devs".to_owned()]).unwrap();
         assert_eq!(accounts, before);
-        assert!(accounts.add_known("group:devs", &known("4", 100), &[]).is_err());
+        assert!(accounts.add_from_provider("group:devs", &known("4", 100), &[]).is_err());
     }
 }

@@ -20,7 +20,7 @@ const FOLDER: &str = "/.well-known/acme-challenge/";
 /// The protocol that it asks for within TLS.
 const PROTOCOL: &[u8] = b"acme-tls/1";
 
-type Boxed = Box<dyn std::error::Error + Send + Sync>;
+type BoxedError = Box<dyn std::error::Error + Send + Sync>;
 
 /// The answers of all orders in progress.
 #[derive(Debug, Default)]
@@ -63,7 +63,11 @@ impl Answers {
     ///
     /// # Errors
     /// The library's, for a name that it cannot take.
-    pub(crate) fn show(self: &Arc<Self>, name: &str, hash: &[u8; 32]) -> Result<Answer, Boxed> {
+    pub(crate) fn show(
+        self: &Arc<Self>,
+        name: &str,
+        hash: &[u8; 32],
+    ) -> Result<Answer, BoxedError> {
         let mut params = CertificateParams::new(vec![name.to_owned()])?;
         params.custom_extensions = vec![CustomExtension::new_acme_identifier(hash)];
         let key = KeyPair::generate()?;
@@ -100,7 +104,7 @@ impl Answers {
     /// # Errors
     /// The library's.
     pub(crate) fn config(self: &Arc<Self>) -> Result<ServerConfig, rustls::Error> {
-        let resolver = Arc::new(Shown(Arc::clone(self)));
+        let resolver = Arc::new(AuthorityResolver(Arc::clone(self)));
         let builder = ServerConfig::builder_with_provider(sapwood_tls_client::provider());
         let builder = builder.with_safe_default_protocol_versions()?.with_no_client_auth();
         let mut config = builder.with_cert_resolver(resolver);
@@ -111,9 +115,9 @@ impl Answers {
 
 /// Certificates for the authority.
 #[derive(Debug)]
-struct Shown(Arc<Answers>);
+struct AuthorityResolver(Arc<Answers>);
 
-impl ResolvesServerCert for Shown {
+impl ResolvesServerCert for AuthorityResolver {
     fn resolve(&self, hello: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
         let name = hello.server_name()?.to_ascii_lowercase();
         self.0.0.lock().certificates.get(&name).cloned()

@@ -1,6 +1,6 @@
 //! A certificate with its key, as it is kept in a file and shown to clients.
 //!
-//! Invariant: one that is [`Kept`] is for its name, and its key is its own.
+//! Invariant: a [`LoadedCertificate`] is for its name, and its key is its own.
 
 use std::sync::Arc;
 
@@ -16,13 +16,13 @@ const MOST: usize = 16;
 
 /// A certificate in use. Times are seconds since 1970.
 #[derive(Clone, Debug)]
-pub(crate) struct Kept {
+pub(crate) struct LoadedCertificate {
     pub(crate) key: Arc<CertifiedKey>,
     pub(crate) begins: i64,
     pub(crate) ends: i64,
 }
 
-impl Kept {
+impl LoadedCertificate {
     /// Reads a file with the key and the chain in PEM form.
     ///
     /// # Errors
@@ -63,7 +63,7 @@ mod tests {
         let made = rcgen::generate_simple_self_signed(vec!["a.example".to_owned()]).unwrap();
         let other = rcgen::KeyPair::generate().unwrap().serialize_pem();
         let (key, certificate) = (made.signing_key.serialize_pem(), made.cert.pem());
-        let read = |pem: String, name| Kept::of_pem(pem.as_bytes(), name);
+        let read = |pem: String, name| LoadedCertificate::of_pem(pem.as_bytes(), name);
         let kept = read(format!("{key}{certificate}"), "a.example").unwrap();
         assert!(kept.begins < kept.ends);
         for (pem, name, why) in [

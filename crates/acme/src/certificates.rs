@@ -13,7 +13,7 @@ use rustls::sign::CertifiedKey;
 use tokio::sync::Notify;
 
 use crate::answers::Answers;
-use crate::certificate::Kept;
+use crate::certificate::LoadedCertificate;
 use crate::error::{Error, Result};
 use crate::folder::Folder;
 use crate::order::Orders;
@@ -33,7 +33,7 @@ pub struct Certificates {
 /// What is known of a name.
 #[derive(Debug, Default)]
 struct Name {
-    kept: Option<Kept>,
+    kept: Option<LoadedCertificate>,
     /// When the file was written that was looked at last.
     stamp: Option<SystemTime>,
     is_failing: bool,
@@ -120,7 +120,9 @@ impl Certificates {
             let path = folder.certificate_path(domain);
             let parsed = folder.certificate(domain).and_then(|bytes| {
                 let malformed = |why| Error::Malformed { path, why };
-                bytes.map(|pem| Kept::of_pem(&pem, domain).map_err(malformed)).transpose()
+                bytes
+                    .map(|pem| LoadedCertificate::of_pem(&pem, domain).map_err(malformed))
+                    .transpose()
             });
             let mut names = self.names.lock();
             let Some(name) = names.get_mut(domain) else { continue };
@@ -144,7 +146,7 @@ impl Certificates {
     }
 
     /// Shows a new certificate, or has none: the order failed.
-    pub(crate) fn ordered(&self, domain: &str, kept: Option<Kept>) {
+    pub(crate) fn ordered(&self, domain: &str, kept: Option<LoadedCertificate>) {
         let stamp = self.orders.folder.stamp(domain);
         if let Some(name) = self.names.lock().get_mut(domain) {
             name.is_failing = kept.is_none();

@@ -136,7 +136,7 @@ impl Folder {
 
 /// What a folder has of a name, for who looks after the server.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Stored {
+pub struct StoredCertificate {
     /// The file of the certificate and its key.
     pub certificate: PathBuf,
     /// Whether it is there.
@@ -151,7 +151,7 @@ pub struct Stored {
 ///
 /// # Errors
 /// A file that cannot be read.
-pub fn stored(folder: &Path, name: &str) -> Result<Stored> {
+pub fn stored(folder: &Path, name: &str) -> Result<StoredCertificate> {
     let folder = Folder(folder.to_owned());
     let certificate = folder.certificate_path(name);
     let mode = match fs::metadata(&certificate) {
@@ -159,7 +159,7 @@ pub fn stored(folder: &Path, name: &str) -> Result<Stored> {
         meta => Some(meta.map_err(failed("read", &certificate))?.permissions().mode()),
     };
     let failure = read(&folder.failure_path(name))?;
-    Ok(Stored {
+    Ok(StoredCertificate {
         certificate,
         is_there: mode.is_some(),
         is_open: mode.is_some_and(|mode| mode & 0o077 != 0),

@@ -24,7 +24,7 @@ const TIMEOUT: Duration = Duration::from_secs(30);
 /// Bytes of an answer: chains of certificates are a few thousand.
 const MOST: usize = 1 << 20;
 
-type Boxed = Box<dyn std::error::Error + Send + Sync>;
+type BoxedError = Box<dyn std::error::Error + Send + Sync>;
 
 /// The client.
 pub(crate) struct Https(pub(crate) Arc<ClientConfig>);
@@ -49,7 +49,7 @@ impl HttpClient for Https {
 async fn exchange(
     tls: Arc<ClientConfig>,
     mut request: Request<BodyWrapper<Bytes>>,
-) -> Result<BytesResponse, Boxed> {
+) -> Result<BytesResponse, BoxedError> {
     let uri = request.uri().clone();
     let host = uri.host().filter(|_| uri.scheme_str() == Some("https"));
     let host = host.ok_or("its URL does not begin with https://")?;
@@ -71,7 +71,7 @@ async fn exchange(
 }
 
 /// The path and the query of a URL.
-fn path_of(uri: &Uri) -> Result<Uri, Boxed> {
+fn path_of(uri: &Uri) -> Result<Uri, BoxedError> {
     let path = uri.path_and_query().map_or("/", |path| path.as_str());
     Ok(path.parse()?)
 }

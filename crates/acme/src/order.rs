@@ -14,7 +14,7 @@ use rustls::ClientConfig;
 use tokio::task::JoinSet;
 
 use crate::answers::{Answer, Answers};
-use crate::certificate::Kept;
+use crate::certificate::LoadedCertificate;
 use crate::error::{Error, Result};
 use crate::folder::Folder;
 use crate::https::Https;
@@ -41,7 +41,7 @@ pub(crate) struct Orders {
 
 impl Orders {
     /// Orders a certificate for a name, and keeps it in the folder.
-    pub(crate) async fn order(self: &Arc<Self>, name: &str) -> Result<Kept> {
+    pub(crate) async fn order(self: &Arc<Self>, name: &str) -> Result<LoadedCertificate> {
         let (own, name) = (Arc::clone(self), name.to_owned());
         // Ends with this future, too.
         let mut task = JoinSet::new();
@@ -79,7 +79,7 @@ impl Orders {
         }
     }
 
-    async fn order_within(&self, name: &str) -> Result<Kept> {
+    async fn order_within(&self, name: &str) -> Result<LoadedCertificate> {
         let account = self.account().await?;
         let identifiers = [Identifier::Dns(name.to_owned())];
         let order = account.new_order(&NewOrder::new(&identifiers)).await;
@@ -187,10 +187,10 @@ impl Orders {
     }
 
     /// Writes what came, if it can be used.
-    async fn keep(&self, name: &str, pem: String) -> Result<Kept> {
+    async fn keep(&self, name: &str, pem: String) -> Result<LoadedCertificate> {
         let path = self.folder.certificate_path(name);
         let wrong = |why| Error::Malformed { path: path.clone(), why };
-        let kept = Kept::of_pem(pem.as_bytes(), name).map_err(wrong)?;
+        let kept = LoadedCertificate::of_pem(pem.as_bytes(), name).map_err(wrong)?;
         if kept.ends <= crate::schedule::now() {
             return Err(wrong("the authority sent a certificate that has ended".to_owned()));
         }

@@ -14,7 +14,7 @@ use sapwood_repos::hotcopy::hotcopy;
 use sapwood_repos::verify::{VerifyNotice, VerifyOptions, verify};
 
 use crate::error::{Error, Result};
-use crate::record::{Record, Verified};
+use crate::record::{LastVerification, Record};
 
 /// What is verified in a copy.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -95,13 +95,17 @@ pub fn back_up(
     if start <= revision {
         read_through(&opened, start, revision, settings, report)?;
     }
-    record.verified = Some(Verified { revision, min_unpacked, time: Timestamp::now() });
+    record.verified = Some(LastVerification { revision, min_unpacked, time: Timestamp::now() });
     record.write(storage, folder, name)?;
     Ok(record)
 }
 
 /// The first revision that is to be verified. What was packed since was written anew.
-fn first_to_verify(wanted: Verify, before: Option<Verified>, min_unpacked: Revnum) -> Revnum {
+fn first_to_verify(
+    wanted: Verify,
+    before: Option<LastVerification>,
+    min_unpacked: Revnum,
+) -> Revnum {
     match before {
         Some(before) if wanted == Verify::New => {
             let next = before.revision.next();
@@ -154,7 +158,11 @@ mod tests {
     fn what_is_new_or_was_packed_is_verified() {
         let before = |revision, min_unpacked| {
             let time = Timestamp(0);
-            Some(Verified { revision: Revnum(revision), min_unpacked: Revnum(min_unpacked), time })
+            Some(LastVerification {
+                revision: Revnum(revision),
+                min_unpacked: Revnum(min_unpacked),
+                time,
+            })
         };
         let first = |wanted, before, now| first_to_verify(wanted, before, Revnum(now)).0;
         assert_eq!(first(Verify::New, None, 0), 0);

@@ -12,4 +12,4 @@ mod record;
 
 pub use copy::{Settings, Step, Verify, back_up};
 pub use error::{Error, Result};
-pub use record::{Record, Verified};
+pub use record::{LastVerification, Record};

@@ -31,12 +31,12 @@ pub struct Record {
     /// When it was copied.
     pub copied: Timestamp,
     /// What was verified in the copy.
-    pub verified: Option<Verified>,
+    pub verified: Option<LastVerification>,
 }
 
 /// What was verified.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Verified {
+pub struct LastVerification {
     /// All revisions from 0 to this one.
     pub revision: Revnum,
     /// The first revision that was not packed then.
@@ -107,7 +107,7 @@ impl Record {
         };
         let verified = match text.verified {
             None => None,
-            Some(verified) => Some(Verified {
+            Some(verified) => Some(LastVerification {
                 revision: revision(verified.revision)?,
                 min_unpacked: revision(verified.min_unpacked)?,
                 time: time(&verified.time)?,

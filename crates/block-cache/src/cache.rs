@@ -16,9 +16,9 @@ use sapwood_objects::{Blobs, Key};
 use crate::block::{BLOCK, BlockId, begin, piece};
 use crate::disk::{Counters, Counts, Disk, add};
 use crate::error::{Error, Result};
-use crate::flights::{Asked, Flights, Own};
+use crate::flights::{BlockRequest, Flights, Own};
 use crate::recent::Recent;
-use crate::wanted::Wanted;
+use crate::wanted::RequestCounts;
 
 /// Blocks that are read, and asked for, together: 4 MiB.
 const WINDOW: u64 = 16;
@@ -32,7 +32,7 @@ pub struct BlockCache {
     flights: Flights,
     recent: Recent,
     evictor: Mutex<Option<JoinHandle<()>>>,
-    wanted: Wanted,
+    wanted: RequestCounts,
 }
 
 /// An object that is read.
@@ -59,7 +59,7 @@ impl BlockCache {
         let disk = Disk { root: folder.to_owned(), limit, counters: Counters::default() };
         let (flights, evictor) = (Flights::default(), Mutex::new(None));
         let (disk, recent) = (Arc::new(disk), Recent::new(in_memory));
-        Ok(Arc::new(Self { disk, flights, recent, evictor, wanted: Wanted::default() }))
+        Ok(Arc::new(Self { disk, flights, recent, evictor, wanted: RequestCounts::default() }))
     }
 
     /// What it did so far.
@@ -164,14 +164,14 @@ impl BlockCache {
             for (asked, (number, place)) in self.flights.ask(ids).into_iter().zip(missing) {
                 match asked {
                     // It may have landed since this thread looked.
-                    Asked::Own(flight) => match self.kept(object, number) {
+                    BlockRequest::Own(flight) => match self.kept(object, number) {
                         Some(data) => {
                             flight.land(&data);
                             *place = Some(data);
                         }
                         None => own.push((flight, place)),
                     },
-                    Asked::Other(flight) => others.push((flight, place)),
+                    BlockRequest::Other(flight) => others.push((flight, place)),
                 }
             }
             *fetched = own.last().map(|(flight, _)| flight.id().number).or(*fetched);
@@ -262,7 +262,7 @@ impl BlockCache {
     }
 
     /// What waits to be fetched ahead.
-    pub(crate) fn wanted(&self) -> &Wanted {
+    pub(crate) fn wanted(&self) -> &RequestCounts {
         &self.wanted
     }
 

@@ -54,7 +54,7 @@ type Table = Mutex<HashMap<BlockId, Arc<Flight>>>;
 pub(crate) struct Flights(Table);
 
 /// A block that was asked for.
-pub(crate) enum Asked<'a> {
+pub(crate) enum BlockRequest<'a> {
     /// The one who asks fetches it.
     Own(Own<'a>),
     /// Another does.
@@ -71,15 +71,15 @@ pub(crate) struct Own<'a> {
 impl Flights {
     /// Asks for blocks, for all of them at once: of two threads that want the same range one gets the whole of it, and fetches it by
     /// one request.
-    pub(crate) fn ask(&self, ids: impl IntoIterator<Item = BlockId>) -> Vec<Asked<'_>> {
+    pub(crate) fn ask(&self, ids: impl IntoIterator<Item = BlockId>) -> Vec<BlockRequest<'_>> {
         let mut table = self.0.lock();
         let ask = |id| match table.entry(id) {
-            Entry::Occupied(flying) => Asked::Other(Arc::clone(flying.get())),
+            Entry::Occupied(flying) => BlockRequest::Other(Arc::clone(flying.get())),
             Entry::Vacant(free) => {
                 let (state, changed) = (Mutex::new(State::Flying), Condvar::new());
                 let flight = Arc::new(Flight { state, changed });
                 free.insert(Arc::clone(&flight));
-                Asked::Own(Own { table: &self.0, id, flight })
+                BlockRequest::Own(Own { table: &self.0, id, flight })
             }
         };
         ids.into_iter().map(ask).collect()

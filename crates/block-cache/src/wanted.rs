@@ -33,7 +33,7 @@ impl Job {
 
 /// All of it.
 #[derive(Debug, Default)]
-pub(crate) struct Wanted {
+pub(crate) struct RequestCounts {
     queue: Mutex<Queue>,
     idle: Condvar,
 }
@@ -44,7 +44,7 @@ struct Queue {
     threads: usize,
 }
 
-impl Wanted {
+impl RequestCounts {
     /// Adds what is not there yet. Whether there was room.
     pub(crate) fn add(&self, job: Job) -> bool {
         let mut queue = self.queue.lock();

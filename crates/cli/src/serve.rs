@@ -199,7 +199,7 @@ fn say(file: &config::File, problems: &[Problem]) {
 }
 
 /// What a configuration file says, and what is wrong with it, for `sapwood doctor`.
-pub(crate) struct Examined {
+pub(crate) struct ConfigReport {
     /// Sentences with file and line, and whether the server can do without.
     pub(crate) problems: Vec<(String, bool)>,
     /// The repositories, and folders of them.
@@ -207,7 +207,7 @@ pub(crate) struct Examined {
     /// The certificates for https, and for other servers.
     pub(crate) certificates: Vec<PathBuf>,
     /// What there is of certificates that are ordered by ACME.
-    pub(crate) ordered: Vec<sapwood_acme::Stored>,
+    pub(crate) ordered: Vec<sapwood_acme::StoredCertificate>,
     /// The folder of backups.
     pub(crate) backups: Option<PathBuf>,
     /// The servers of the list, this one too, and why each cannot be used, if it cannot.
@@ -218,7 +218,7 @@ pub(crate) struct Examined {
 ///
 /// # Errors
 /// A file that cannot be read, or is malformed.
-pub(crate) fn examined(config: &Path) -> SvnResult<Examined> {
+pub(crate) fn examined(config: &Path) -> SvnResult<ConfigReport> {
     let options = Options { config: Some(config.to_owned()), ..Options::default() };
     let (options, problems) = take_config(options)?;
     let config::File { path, location, name, lines, backups, .. } = &options.file;
@@ -241,7 +241,7 @@ pub(crate) fn examined(config: &Path) -> SvnResult<Examined> {
         _ => Vec::new(),
     };
     let for_servers = options.file.servers.as_ref().and_then(servers::ServersConfig::certificate);
-    Ok(Examined {
+    Ok(ConfigReport {
         servers,
         ordered,
         problems: problems.iter().map(text).collect(),
@@ -453,14 +453,14 @@ fn location(text: &str) -> Result<Location, String> {
 }
 
 /// What the options and the disk say, before anything listens.
-struct Prepared {
+struct ServePlan {
     settings: Settings,
     http: HttpSettings,
     repositories: Vec<PathBuf>,
 }
 
 /// Finds what is served.
-fn prepare(options: &Options) -> SvnResult<Prepared> {
+fn prepare(options: &Options) -> SvnResult<ServePlan> {
     let only_locations = options.only_locations();
     let path = match &options.path {
         Some(path) => path.clone(),
@@ -506,11 +506,11 @@ fn prepare(options: &Options) -> SvnResult<Prepared> {
         None => None,
     };
     let http = HttpSettings { locations_only: only_locations, ..options.http.clone() };
-    Ok(Prepared { settings, http, repositories })
+    Ok(ServePlan { settings, http, repositories })
 }
 
 fn serve(args: Vec<OsString>, options: Options) -> SvnResult<()> {
-    let Prepared { settings, http, repositories } = prepare(&options)?;
+    let ServePlan { settings, http, repositories } = prepare(&options)?;
     // How much may be open is decided by it from here on.
     svnserve::raise_file_limit();
     let log = options.open_log()?;

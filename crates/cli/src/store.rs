@@ -18,7 +18,7 @@ use std::sync::Arc;
 use sapwood_core::{SvnError, SvnResult};
 use sapwood_fs::admin::{CreateOptions, NewFilesystem};
 use sapwood_objects::Store;
-use sapwood_repo_log::{Error, RepositoryLog, Verified, verify};
+use sapwood_repo_log::{Error, RepositoryLog, VerifySummary, verify};
 use sapwood_repo_transfer::{export, import};
 
 use crate::command::{OptionSpec, Options, name};
@@ -112,25 +112,25 @@ fn store(options: &Options, arguments: Vec<String>, out: &mut Output) -> SvnResu
     let cancel = signals::cancel_token();
     let (opened, line) = match words.as_slice() {
         ["import", folder, address] => {
-            let opened = Opened::at(address)?;
+            let opened = OpenStore::at(address)?;
             let log = import(Path::new(folder), Arc::clone(&opened.store), &cancel)?;
             let line = summary(&log);
             (opened, line)
         }
         ["export", address, folder] => {
-            let opened = Opened::at(address)?;
+            let opened = OpenStore::at(address)?;
             let log = export(Arc::clone(&opened.store), Path::new(folder), &cancel)?;
             let line = summary(&log);
             (opened, line)
         }
         ["create", address, folder] => {
-            let opened = Opened::at(address)?;
+            let opened = OpenStore::at(address)?;
             let kind = NewFilesystem::Fsfs(CreateOptions::default());
             folders::create(address, Path::new(folder), &kind, None, &cancel)?;
             (opened, String::new())
         }
         ["attach", address, folder] => {
-            let opened = Opened::at(address)?;
+            let opened = OpenStore::at(address)?;
             folders::attach(address, Path::new(folder))?;
             (opened, String::new())
         }
@@ -142,19 +142,19 @@ fn store(options: &Options, arguments: Vec<String>, out: &mut Output) -> SvnResu
             return Ok(ExitCode::SUCCESS);
         }
         ["verify", address] => {
-            let opened = Opened::at(address)?;
-            let Verified { entries, checkpoints, objects, .. } = verify(&opened.store)?;
+            let opened = OpenStore::at(address)?;
+            let VerifySummary { entries, checkpoints, objects, .. } = verify(&opened.store)?;
             let counts =
                 format!("{entries} entries, {checkpoints} checkpoints and {objects} objects");
             (opened, format!("{address}: {counts} are whole\n"))
         }
         ["info", address] => {
-            let opened = Opened::at(address)?;
+            let opened = OpenStore::at(address)?;
             let line = info(&opened.log()?);
             (opened, line)
         }
         ["sweep", address] => {
-            let opened = Opened::at(address)?;
+            let opened = OpenStore::at(address)?;
             let line = sweep::sweep(&opened.store, options, out)?;
             (opened, line)
         }
@@ -170,11 +170,11 @@ fn store(options: &Options, arguments: Vec<String>, out: &mut Output) -> SvnResu
 }
 
 /// A store.
-struct Opened {
+struct OpenStore {
     store: Arc<dyn Store>,
 }
 
-impl Opened {
+impl OpenStore {
     fn at(address: &str) -> SvnResult<Self> {
         Ok(Self { store: sapwood_objects::addresses::open(address)? })
     }

@@ -7,7 +7,7 @@ use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::{Depth, ErrorCode, SvnError, SvnResult};
 use sapwood_wc::WorkingCopy;
 use sapwood_wc::autoprops::AutoProps;
-use sapwood_wc::gather::Gathered;
+use sapwood_wc::gather::GatheredChanges;
 use sapwood_wc::local::AddOptions;
 
 use crate::context::Context;
@@ -63,7 +63,7 @@ pub fn add(
         media_types: media_types(ctx)?,
         parents: how.parents,
     };
-    let mut each = |gathered: &Gathered<'_>, _: &str, relpath: &RelPath| {
+    let mut each = |gathered: &GatheredChanges<'_>, _: &str, relpath: &RelPath| {
         Ok(gathered.wc().add(relpath, &options, gathered)?)
     };
     each_located(ctx, targets, &mut |target| locate(ctx, target, how), &mut each, failed)
@@ -93,7 +93,7 @@ fn locate(ctx: &Context, target: &str, how: Add) -> SvnResult<(WorkingCopy, RelP
     Ok((wc, relpath))
 }
 
-/// The media types of the file that `mimetypes-file` names, by extension.
+/// The media types in the file that the option `mime-types-file` names, by extension.
 pub(crate) fn media_types(ctx: &Context) -> SvnResult<BTreeMap<String, String>> {
     let mut types = BTreeMap::new();
     let Some(file) = ctx.config().get("miscellany", "mime-types-file") else { return Ok(types) };

@@ -136,7 +136,7 @@ fn line_key(relpath: &RelPath, peg: Revnum) -> String {
 
 /// A session with a cache. It moves to another URL when it has a question there. Meanwhile the working copy's
 /// database is not locked against other programs.
-pub(crate) struct Remembering {
+pub(crate) struct SessionWithCache {
     inner: SessionHandle,
     history: Rc<History>,
     wc: Option<WorkingCopy>,
@@ -144,7 +144,7 @@ pub(crate) struct Remembering {
     url: RefCell<UrlBuf>,
 }
 
-impl Remembering {
+impl SessionWithCache {
     /// A session that shares a cache, if the cache is of its repository.
     pub(crate) fn wrap(
         inner: Rc<dyn Session>,
@@ -309,7 +309,7 @@ fn to_entry(entry: &LogEntry<'_>) -> Entry {
     Entry { revision: entry.revision, changes: changes.collect(), revprops: revprops.collect() }
 }
 
-impl SessionInfo for Remembering {
+impl SessionInfo for SessionWithCache {
     fn url(&self) -> UrlBuf {
         self.url.borrow().clone()
     }
@@ -342,7 +342,7 @@ impl SessionInfo for Remembering {
     }
 }
 
-impl Revisions for Remembering {
+impl Revisions for SessionWithCache {
     fn latest_revnum(&self) -> SvnResult<Revnum> {
         self.near(RelPath::ROOT)?.0.latest_revnum()
     }
@@ -364,7 +364,7 @@ impl Revisions for Remembering {
     }
 }
 
-impl Nodes for Remembering {
+impl Nodes for SessionWithCache {
     fn check_path(&self, at: &RelPath, revision: Option<Revnum>) -> SvnResult<Option<NodeKind>> {
         let (Some(whole), Some(revision)) = (self.whole(at), revision) else {
             let (near, at) = self.near(at)?;
@@ -410,7 +410,7 @@ impl Nodes for Remembering {
     }
 }
 
-impl Files for Remembering {
+impl Files for SessionWithCache {
     fn file_head(
         &self,
         at: &RelPath,
@@ -431,7 +431,7 @@ impl Files for Remembering {
     }
 }
 
-impl sapwood_ra::History for Remembering {
+impl sapwood_ra::History for SessionWithCache {
     fn mergeinfo(&self, request: &MergeinfoRequest<'_>) -> SvnResult<Vec<(RelPathBuf, Mergeinfo)>> {
         let (Some(base), Some(revision)) = (self.whole(RelPath::ROOT), request.revision) else {
             return self.there()?.mergeinfo(request);
@@ -587,7 +587,7 @@ impl sapwood_ra::History for Remembering {
     }
 }
 
-impl Locks for Remembering {
+impl Locks for SessionWithCache {
     fn get_lock(&self, at: &RelPath) -> SvnResult<Option<Lock>> {
         self.there()?.get_lock(at)
     }
@@ -616,7 +616,7 @@ impl Locks for Remembering {
     }
 }
 
-impl Edits for Remembering {
+impl Edits for SessionWithCache {
     fn report<'s>(
         &'s self,
         request: &ReportRequest<'_>,
@@ -645,7 +645,7 @@ impl Edits for Remembering {
     }
 }
 
-impl Commits for Remembering {
+impl Commits for SessionWithCache {
     fn commit<'s>(&'s self, request: &CommitRequest<'_>) -> SvnResult<Box<dyn CommitEditor + 's>> {
         self.there()?.session().commit(request)
     }
@@ -684,7 +684,7 @@ mod tests {
             .mergeinfo("branch", "/trunk:2");
         let asked = script.open();
         let inner: Rc<dyn Session> = Rc::<ScriptedSession>::clone(&asked);
-        (asked, Remembering::wrap(inner, &History::new(UUID), None))
+        (asked, SessionWithCache::wrap(inner, &History::new(UUID), None))
     }
 
     #[test]

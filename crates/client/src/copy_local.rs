@@ -6,7 +6,7 @@ use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::props::names;
 use sapwood_core::{Depth, ErrorCode, SvnError, SvnResult};
 use sapwood_wc::WorkingCopy;
-use sapwood_wc::gather::Gathered;
+use sapwood_wc::gather::GatheredChanges;
 use sapwood_wc::props::Change;
 use sapwood_wc::view::Status;
 
@@ -152,7 +152,12 @@ fn copy_into_one(ctx: &Context, pairs: &[Pair], how: CopyLocal) -> SvnResult<()>
     Ok(lock.release()?)
 }
 
-fn copy_one(ctx: &Context, pair: &Pair, how: CopyLocal, gathered: &Gathered<'_>) -> SvnResult<()> {
+fn copy_one(
+    ctx: &Context,
+    pair: &Pair,
+    how: CopyLocal,
+    gathered: &GatheredChanges<'_>,
+) -> SvnResult<()> {
     let ((from_wc, from), (to_wc, to)) = (&pair.from, &pair.to);
     let pinned = if how.pin_externals { pin_local(ctx, from_wc, from)? } else { Vec::new() };
     let notify = |notice: &sapwood_core::notify::Notify<'_>| gathered.notify(notice);

@@ -3,19 +3,19 @@
 use sapwood_core::SvnResult;
 use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_wc::WorkingCopy;
-use sapwood_wc::gather::Gathered;
+use sapwood_wc::gather::GatheredChanges;
 
 use crate::context::Context;
 use crate::locate::Locator;
 
 /// What is done with a target: its path below the working copy, and the target as it was typed.
-pub(crate) type Each<'e> = dyn FnMut(&Gathered<'_>, &str, &RelPath) -> SvnResult<()> + 'e;
+pub(crate) type Each<'e> = dyn FnMut(&GatheredChanges<'_>, &str, &RelPath) -> SvnResult<()> + 'e;
 
 /// Finds the working copy that a target belongs to, and its path there.
 pub(crate) type Locate<'l> = dyn FnMut(&str) -> SvnResult<(WorkingCopy, RelPathBuf)> + 'l;
 
 /// Decides what an error of a target means for the others.
-pub(crate) type Failed<'f> = dyn FnMut(sapwood_core::SvnError) -> SvnResult<()> + 'f;
+pub(crate) type ErrorPolicy<'f> = dyn FnMut(sapwood_core::SvnError) -> SvnResult<()> + 'f;
 
 /// Calls `each` with each target. The changes of targets in a row that are in the same working copy are made
 /// together.
@@ -38,7 +38,7 @@ pub(crate) fn each_located(
     targets: &[String],
     locate: &mut Locate<'_>,
     each: &mut Each<'_>,
-    failed: &mut Failed<'_>,
+    failed: &mut ErrorPolicy<'_>,
 ) -> SvnResult<()> {
     let mut left = targets.iter();
     let mut found = None;

@@ -372,7 +372,7 @@ impl Importer<'_> {
         for (name, value) in props.iter() {
             self.editor.change_file_prop(file, name, Some(value))?;
         }
-        let mut text = Summing {
+        let mut text = ChecksumReader {
             inner: normal_form(source, &props)?,
             sum: Md5Hasher::new(),
             meter: self.ctx.wc.meter.clone(),
@@ -435,19 +435,19 @@ fn normal_form(source: &Path, props: &PropList) -> SvnResult<Box<dyn Read>> {
 }
 
 /// Counts the checksum of what is read.
-struct Summing {
+struct ChecksumReader {
     inner: Box<dyn Read>,
     sum: Md5Hasher,
     meter: Meter,
 }
 
-impl Summing {
+impl ChecksumReader {
     fn finish(self) -> Md5 {
         self.sum.finish()
     }
 }
 
-impl Read for Summing {
+impl Read for ChecksumReader {
     fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
         let got = self.inner.read(buffer)?;
         self.sum.update(buffer.head(got));

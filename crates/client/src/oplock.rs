@@ -13,7 +13,7 @@ use crate::context::check_cancel;
 const TRIES: u32 = 10;
 
 /// How a lock is taken.
-pub struct Locking {
+pub struct LockAttempt {
     /// What marks the lock as this process's: the machine's name and a UUID.
     pub token: String,
     /// Whether an existing lock is taken away from its holder.
@@ -23,9 +23,9 @@ pub struct Locking {
     pub guard: fn() -> Box<dyn Any>,
 }
 
-impl std::fmt::Debug for Locking {
+impl std::fmt::Debug for LockAttempt {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Locking").field("token", &self.token).finish_non_exhaustive()
+        f.debug_struct("LockAttempt").field("token", &self.token).finish_non_exhaustive()
     }
 }
 
@@ -52,7 +52,7 @@ impl<'s> OperationalLock<'s> {
     pub(crate) fn take(
         session: &'s dyn Session,
         property: &'static str,
-        locking: &'s Locking,
+        locking: &'s LockAttempt,
         cancel: &CancelToken,
         notify: &mut dyn FnMut(LockNotice<'_>) -> SvnResult<()>,
     ) -> SvnResult<Self> {

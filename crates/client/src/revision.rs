@@ -35,7 +35,7 @@ impl Revision {
     /// Whether a working copy has what the revision means of its nodes: no server is asked for it. What
     /// was committed last is what there is in BASE.
     #[must_use]
-    pub const fn is_in_working_copy(self) -> bool {
+    pub(crate) const fn is_in_working_copy(self) -> bool {
         matches!(self, Self::Base | Self::Committed | Self::Working)
     }
 

@@ -110,7 +110,7 @@ impl<'l> SessionGuard<'l> {
     where
         'l: 's,
     {
-        Ok(Box::new(Reporting { inner: report(self.session)?, _busy: self.busy }))
+        Ok(Box::new(SharedReport { inner: report(self.session)?, _busy: self.busy }))
     }
 }
 
@@ -123,12 +123,12 @@ impl<'l> Deref for SessionGuard<'l> {
 }
 
 /// A report of a session that is busy with it.
-struct Reporting<'s> {
+struct SharedReport<'s> {
     inner: Box<dyn Report + 's>,
     _busy: Option<Busy<'s>>,
 }
 
-impl Report for Reporting<'_> {
+impl Report for SharedReport<'_> {
     fn entry(&mut self, entry: &ReportEntry<'_>) -> SvnResult<()> {
         self.inner.entry(entry)
     }

@@ -29,13 +29,13 @@ pub(crate) const ROOT: &str = "svn://scripted/r";
 pub(crate) const UUID: &str = "scripted";
 
 /// A changed path: the letter of a log, the path, and what it was copied from.
-type Changed = (u8, FsPathBuf, Option<(FsPathBuf, Revnum)>);
+type LogPath = (u8, FsPathBuf, Option<(FsPathBuf, Revnum)>);
 
 /// What the repository has.
 #[derive(Debug, Default)]
 pub(crate) struct Script {
     /// The changed paths of each revision from 1 on.
-    revisions: Vec<Vec<Changed>>,
+    revisions: Vec<Vec<LogPath>>,
     /// Mergeinfo by path, of all revisions.
     mergeinfo: BTreeMap<RelPathBuf, Mergeinfo>,
 }
@@ -44,7 +44,7 @@ impl Script {
     /// Adds a revision by lines of a log: `A /branch /trunk@2`.
     pub(crate) fn revision(mut self, lines: &[&str]) -> Self {
         let fspath = FsPathBuf::canonicalize;
-        let changed = |line: &&str| -> Changed {
+        let changed = |line: &&str| -> LogPath {
             let mut words = line.split(' ');
             let action = words.next().unwrap().as_bytes()[0];
             let path = fspath(words.next().unwrap());
@@ -75,10 +75,10 @@ impl Script {
         }
         for revision in (1..=last.0).rev().map(Revnum) {
             let changes = self.of(revision);
-            let above = |(_, changed, _): &&Changed| path.below(changed).is_some();
+            let above = |(_, changed, _): &&LogPath| path.below(changed).is_some();
             let mut gone = false;
             // The deepest change says most of what is below it.
-            let mut changes: Vec<&Changed> = changes.iter().filter(above).collect();
+            let mut changes: Vec<&LogPath> = changes.iter().filter(above).collect();
             changes.sort_by_key(|(_, changed, _)| std::cmp::Reverse(changed.len()));
             for (action, changed, from) in changes {
                 let below = path.below(changed).unwrap();
@@ -98,7 +98,7 @@ impl Script {
         None
     }
 
-    fn of(&self, revision: Revnum) -> &[Changed] {
+    fn of(&self, revision: Revnum) -> &[LogPath] {
         let at = usize::try_from(revision.0).unwrap().checked_sub(1);
         at.and_then(|at| self.revisions.get(at)).map_or(&[], Vec::as_slice)
     }

@@ -7,7 +7,7 @@
 use sapwood_core::SvnResult;
 use sapwood_core::notify::{Action, Notify};
 use sapwood_core::paths::{RelPath, UrlBuf};
-use sapwood_wc::text_base::Missing;
+use sapwood_wc::text_base::MissingText;
 use sapwood_wc::{Error, WorkingCopy};
 
 use crate::context::Context;
@@ -74,7 +74,7 @@ fn fetch(
 }
 
 /// The URL of the folder that a text is in, and its name there.
-fn place(text: &Missing) -> (UrlBuf, String) {
+fn place(text: &MissingText) -> (UrlBuf, String) {
     let (folder, name) = sapwood_core::path::split(&text.repos_path);
     (text.root.join(RelPath::trusted(folder)), name.to_owned())
 }

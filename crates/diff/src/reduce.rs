@@ -3,7 +3,7 @@
 //! A long stretch of equal lines is cut: its first lines stay, the rest is left out of both texts. Invariant: the
 //! alignment of what is left is that of the whole. States of the alignment on the stretch's own diagonal go
 //! through all of it at once, whether it is cut or not. One on another diagonal would have to get through the lines
-//! that stay, by edits and by matches with neighbouring lines; [`Reduced::holds`] shows that there are too few of
+//! that stay, by edits and by matches with neighbouring lines; [`ReducedTexts::holds`] shows that there are too few of
 //! both. Lines that only one text has are stepped over by the alignment, so each line that is left on one side only
 //! is looked for in what was cut, and is left there too if it is found.
 
@@ -50,7 +50,7 @@ struct Gap {
 
 /// The two texts without what was cut.
 #[derive(Debug, Default)]
-pub(crate) struct Reduced {
+pub(crate) struct ReducedTexts {
     pub(crate) old: Vec<u8>,
     pub(crate) new: Vec<u8>,
     gaps: Vec<Gap>,
@@ -67,7 +67,7 @@ pub(crate) fn reduce(
     limits: Limits,
     old: Reopen<'_>,
     new: Reopen<'_>,
-) -> io::Result<Option<Reduced>> {
+) -> io::Result<Option<ReducedTexts>> {
     let Some(mut pieces) = Cutter::new(limits).run(old()?, new()?)? else { return Ok(None) };
     let hashes = RandomState::new();
     let hash = |line: &[u8]| hashes.hash_one(&*normalize(line, options));
@@ -78,7 +78,7 @@ pub(crate) fn reduce(
     Ok(Some(assemble(pieces, &hash)))
 }
 
-impl Reduced {
+impl ReducedTexts {
     /// Whether an alignment of what is left, which took so many edits at most, is that of the whole.
     pub(crate) fn holds(&self, edits: usize) -> bool {
         self.heads.iter().all(|head| keeps_out(head, edits))
@@ -185,8 +185,8 @@ fn keep_wanted(
     Ok(kept)
 }
 
-fn assemble(pieces: Vec<Piece>, hash: &dyn Fn(&[u8]) -> u64) -> Reduced {
-    let mut reduced = Reduced::default();
+fn assemble(pieces: Vec<Piece>, hash: &dyn Fn(&[u8]) -> u64) -> ReducedTexts {
+    let mut reduced = ReducedTexts::default();
     let (mut old, mut new) = (0usize, 0usize);
     let mut head = None;
     for piece in pieces {

@@ -9,7 +9,7 @@ use crate::LockAccess;
 /// Properties of a transaction that say how it is to be committed, and that no revision has.
 pub mod flags {
     /// Changes were checked against later revisions as they were made.
-    pub const CHECK_OOD: &str = "svn:check-ood";
+    pub(crate) const CHECK_OOD: &str = "svn:check-ood";
     /// Changes were checked against locks as they were made.
     pub const CHECK_LOCKS: &str = "svn:check-locks";
     /// `0`: the client may set the date; `1`: it did, and the commit keeps it.

@@ -168,7 +168,7 @@ pub struct BlockInUse {
     /// The version of the properties in it.
     pub version: u64,
     /// Whether the cache lacks some of it.
-    pub is_news: bool,
+    pub is_changed: bool,
 }
 
 impl DateAuthorBlocks {

@@ -27,7 +27,7 @@ impl LockFiles<'_> {
     ///
     /// # Errors
     /// As of [`LockFiles::check`].
-    pub fn check_changes<'c>(
+    pub(crate) fn check_changes<'c>(
         &self,
         access: Option<&LockAccess>,
         changes: impl IntoIterator<Item = (&'c FsPath, ChangeKind)>,

@@ -139,13 +139,13 @@ impl<'a> Index<'a> {
 }
 
 /// Changes locks.
-struct Locking<'a, H> {
+struct LockChanges<'a, H> {
     host: &'a H,
     /// The permissions that digest files get, once one is written: where all go away, revision 0 need not be readable.
     mode: OnceCell<u32>,
 }
 
-impl<'a, H> Locking<'a, H> {
+impl<'a, H> LockChanges<'a, H> {
     const fn new(host: &'a H) -> Self {
         Self { host, mode: OnceCell::new() }
     }
@@ -163,7 +163,7 @@ pub fn lock<H: LockHost>(
     targets: &[LockTarget],
     options: &LockOptions<'_>,
 ) -> LockOutcome<Lock, H::Error> {
-    Locking::new(host).lock_paths(targets, options)
+    LockChanges::new(host).lock_paths(targets, options)
 }
 
 /// Unlocks paths. `user` makes the request, with `break_lock` also for locks of other users.
@@ -178,10 +178,10 @@ pub fn unlock<H: LockHost>(
     user: Option<&str>,
     break_lock: bool,
 ) -> LockOutcome<(), H::Error> {
-    Locking::new(host).unlock_paths(targets, user, break_lock)
+    LockChanges::new(host).unlock_paths(targets, user, break_lock)
 }
 
-impl<H: LockHost> Locking<'_, H> {
+impl<H: LockHost> LockChanges<'_, H> {
     fn lock_paths(
         &self,
         targets: &[LockTarget],

@@ -18,7 +18,7 @@ use rusqlite::{Connection, ErrorCode as Sqlite, OpenFlags, TransactionBehavior, 
 use sapwood_core::{Revnum, Sha1, SvnError, SvnResult as Result, len64};
 use sapwood_store::write::WriteStorage;
 
-pub use self::follow::{Followed, Reach};
+pub use self::follow::{FollowSummary, Reach};
 
 /// The name of the file below `db`.
 pub const NAME: &str = "rep-cache.db";

@@ -21,7 +21,7 @@ pub trait TxnEdit {
     /// The engine.
     type Engine: Engine;
     /// What a caller may know of a text before it is stored.
-    type Known;
+    type KnownText;
 
     /// The tree.
     fn tree(&self) -> &Tree<Self::Engine>;
@@ -50,7 +50,7 @@ pub trait TxnEdit {
         &mut self,
         at: usize,
         text: &mut dyn Read,
-        known: Option<&Self::Known>,
+        known: Option<&Self::KnownText>,
     ) -> Result<(<Self::Engine as Engine>::Rep, Md5), Self::Engine>;
 
     /// Its name, unique in its filesystem.
@@ -171,7 +171,7 @@ pub trait TxnEdit {
         &mut self,
         path: &FsPath,
         text: &mut dyn Read,
-        known: Option<&Self::Known>,
+        known: Option<&Self::KnownText>,
         expected: Option<Md5>,
     ) -> Result<(), Self::Engine> {
         let at = self.tree_mut().open_file(path, "set")?;
@@ -202,7 +202,7 @@ pub trait TxnEdit {
         path: &FsPath,
         at: usize,
         text: &mut dyn Read,
-        known: Option<&Self::Known>,
+        known: Option<&Self::KnownText>,
         expected: Option<Md5>,
     ) -> Result<(), Self::Engine> {
         let (rep, md5) = self.store_text(at, text, known)?;

@@ -19,13 +19,13 @@ pub trait HistoryValue: Any + Send + Sync {
 }
 
 /// Such a value, the path that it is of, and in which form.
-struct Kept<T> {
+struct CachedValue<T> {
     path: Box<str>,
     form: Box<str>,
     value: Arc<T>,
 }
 
-impl<T: HistoryValue> Kept<T> {
+impl<T: HistoryValue> CachedValue<T> {
     /// By revision; path and form mixed.
     const KIND: Kind<Self> = Kind::new(kinds::OF_HISTORY, Self::weight);
 
@@ -40,10 +40,10 @@ impl Filesystem {
         path: &FsPath,
         revision: Revnum,
         form: &str,
-    ) -> Key<Kept<T>> {
+    ) -> Key<CachedValue<T>> {
         let mut hasher = DefaultHasher::new();
         (path, form).hash(&mut hasher);
-        Kept::KIND.key(self.caches().1, revision.0, 0, hasher.finish())
+        CachedValue::KIND.key(self.caches().1, revision.0, 0, hasher.finish())
     }
 
     /// The cached value of the history of `path` in `revision` in the form `form`.
@@ -68,7 +68,7 @@ impl Filesystem {
         value: T,
     ) -> Arc<T> {
         let value = Arc::new(value);
-        let kept = Kept { path: path.into(), form: form.into(), value: Arc::clone(&value) };
+        let kept = CachedValue { path: path.into(), form: form.into(), value: Arc::clone(&value) };
         self.caches().0.put(self.history_key::<T>(path, revision, form), kept);
         value
     }

@@ -192,7 +192,7 @@ impl P2lHeader {
         size_of::<Self>() + size_of_val(&*self.offsets)
     }
     /// The most bytes an offset and one entry can take.
-    pub const MAX_ENTRY_LEN: u64 = 50;
+    pub(crate) const MAX_ENTRY_LEN: u64 = 50;
 }
 
 /// The entries that cover one page's part of the file: the first may begin before it, the last

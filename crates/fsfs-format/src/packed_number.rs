@@ -81,7 +81,7 @@ pub fn write_unsigned(mut value: u64, out: &mut Vec<u8>) {
 }
 
 /// Appends a signed number.
-pub fn write_signed(value: i64, out: &mut Vec<u8>) {
+pub(crate) fn write_signed(value: i64, out: &mut Vec<u8>) {
     write_unsigned(((value << 1) ^ (value >> 63)).cast_unsigned(), out);
 }
 

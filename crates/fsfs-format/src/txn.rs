@@ -2,7 +2,7 @@
 
 use crate::base36::{self, Base36};
 use crate::error::{Error, Result};
-use crate::id::{NodeRevId, TxnId};
+use crate::id::NodeRevId;
 use crate::text;
 
 /// What `next-ids` says: the next temporary node id and copy id.
@@ -35,12 +35,6 @@ impl NextIds {
     }
 }
 
-/// The transaction that a folder's name in `transactions` stands for, `None` for other names.
-#[must_use]
-pub fn txn_of_folder_name(name: &str) -> Option<TxnId> {
-    TxnId::parse(name.strip_suffix(".txn")?.as_bytes()).ok()
-}
-
 /// The name of a node-revision's file in the transaction's folder: `node.NODE.COPY`.
 #[must_use]
 pub fn node_file_name(id: &NodeRevId) -> String {
@@ -65,9 +59,6 @@ mod tests {
 
     #[test]
     fn names() {
-        assert_eq!(txn_of_folder_name("14-g.txn").unwrap().to_string(), "14-g");
-        assert_eq!(txn_of_folder_name("14-g"), None);
-        assert_eq!(txn_of_folder_name("14.txn"), None);
         let id = NodeRevId::parse(b"_3.0-4.t14-g").unwrap();
         assert_eq!(node_file_name(&id), "node._3.0-4");
     }

@@ -15,9 +15,9 @@ const SVNDIFF1: u32 = 2;
 const DEFAULT_LEVEL: u32 = 5;
 
 /// Items in a page of the log-to-phys index, by default.
-pub const DEFAULT_L2P_PAGE_SIZE: u64 = 8192;
+pub(crate) const DEFAULT_L2P_PAGE_SIZE: u64 = 8192;
 /// Bytes that a page of the phys-to-log index describes, by default.
-pub const DEFAULT_P2L_PAGE_SIZE: u64 = 1024 * 1024;
+pub(crate) const DEFAULT_P2L_PAGE_SIZE: u64 = 1024 * 1024;
 
 /// How new data are stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -87,7 +87,7 @@ impl RevpropsSnapshot {
                 true => fs.fs.changed_paths_for_once(revision)?,
                 false => Arc::clone(&none),
             };
-            let props = if wanted.revprops { Some(self.get_for_once(revision)?) } else { None };
+            let props = if wanted.revprops { Some(self.get_uncached(revision)?) } else { None };
             let mut complete = true;
             entries.push(|out| {
                 complete = (encoder.encode)(revision, &changes, props.as_deref(), out);

@@ -72,7 +72,7 @@ fn open(
     let shared = match known.filter(|known| known.identity == identity) {
         Some(shared) => shared,
         None => {
-            let place = Backing { storage, is_given: options.storage.is_some(), revisions };
+            let place = Location { storage, is_given: options.storage.is_some(), revisions };
             let shared = Arc::new(read(db, caches, place, identity, options.largest_block)?);
             let keeper: Arc<dyn KeepsHandles> = Arc::<SharedState>::clone(&shared);
             sapwood_store::handles::register(&keeper);
@@ -91,7 +91,7 @@ fn identity(storage: &dyn Storage, db: &Path) -> [Option<Stamp>; 4] {
 }
 
 /// Where a filesystem is.
-struct Backing {
+struct Location {
     storage: Arc<dyn WriteStorage>,
     /// Whether the caller set it.
     is_given: bool,
@@ -102,11 +102,11 @@ struct Backing {
 fn read(
     db: &Path,
     caches: &Arc<Caches>,
-    place: Backing,
+    place: Location,
     identity: [Option<Stamp>; 4],
     largest_block: Option<usize>,
 ) -> Result<SharedState> {
-    let Backing { storage, is_given: storage_is_given, revisions } = place;
+    let Location { storage, is_given: storage_is_given, revisions } = place;
     let marker = check_type(&*storage, db)?;
     let path = db.join(names::FORMAT);
     let format = match storage.read(&path, LIMIT) {

@@ -94,7 +94,7 @@ impl RevpropShards {
 
 /// Where properties are, before they are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Unread {
+pub(crate) enum PropsPlace {
     /// They are in the cache, and take so many bytes there.
     Known(usize),
     /// They are in a file of their own. Read now, they are of this version, or newer.

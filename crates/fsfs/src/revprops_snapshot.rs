@@ -12,7 +12,7 @@ use crate::cache_kinds::REVPROPS;
 use crate::error::{Error, Result};
 use crate::filesystem::{Filesystem, Fs};
 use crate::revision_store::{missing, unreadable};
-use crate::revprop_shards::{Shard, ShardMap, StableVersion, Unread};
+use crate::revprop_shards::{PropsPlace, Shard, ShardMap, StableVersion};
 use crate::unpacked_files::LooseFiles;
 use sapwood_fs_common::date_author::{
     BlockInUse, CachedProps, DateAuthor, DateAuthorBlock, DateAuthorBlocks, DateAuthorRecord,
@@ -28,14 +28,15 @@ const RETRIES: u32 = 10;
 #[derive(Debug)]
 pub struct RevpropsSnapshot {
     fs: Filesystem,
-    /// Whether it was checked what is packed.
-    started: bool,
+    /// Whether it was checked which revisions are packed.
+    packed_checked: bool,
     /// The shard used last, and its version.
     last: Option<(Shard, u64)>,
+    /// The versions of all shards that were used.
     seen: ShardMap<u64>,
     /// Open files for which the system got read-ahead hints. They were opened after the version of their
     /// shard was read, so they count as read then.
-    ahead: HashMap<Revnum, Arc<dyn StoredFile>>,
+    prefetched: HashMap<Revnum, Arc<dyn StoredFile>>,
     /// Reads what the system has in its page cache.
     loose: Option<Box<LooseFiles>>,
     pub(crate) date_authors: DateAuthorBlocks,
@@ -48,7 +49,7 @@ impl Drop for RevpropsSnapshot {
 }
 
 /// How many files are held open to be read soon.
-const AHEAD: usize = 64;
+const MAX_PREFETCHED: usize = 64;
 
 #[allow(clippy::missing_errors_doc, reason = "all: `Error` says what its variants mean")]
 impl Filesystem {
@@ -57,10 +58,10 @@ impl Filesystem {
     pub fn revprops_snapshot(&self) -> RevpropsSnapshot {
         RevpropsSnapshot {
             fs: self.clone(),
-            started: false,
+            packed_checked: false,
             last: None,
             seen: ShardMap::default(),
-            ahead: HashMap::new(),
+            prefetched: HashMap::new(),
             loose: None,
             date_authors: DateAuthorBlocks::default(),
         }
@@ -76,23 +77,23 @@ impl Filesystem {
 impl RevpropsSnapshot {
     /// The properties of `revision`.
     pub fn get(&mut self, revision: Revnum) -> Result<Arc<PropList>> {
-        self.get_and(revision, true)
+        self.get_with(revision, true)
     }
 
     /// The same for a caller that caches its own result: they are not cached.
-    pub(crate) fn get_for_once(&mut self, revision: Revnum) -> Result<Arc<PropList>> {
-        self.get_and(revision, false)
+    pub(crate) fn get_uncached(&mut self, revision: Revnum) -> Result<Arc<PropList>> {
+        self.get_with(revision, false)
     }
 
-    fn get_and(&mut self, revision: Revnum, keep: bool) -> Result<Arc<PropList>> {
+    fn get_with(&mut self, revision: Revnum, keep: bool) -> Result<Arc<PropList>> {
         let fs = Arc::clone(&self.fs.fs);
         fs.ensure_exists(revision)?;
-        self.look_once(&fs)?;
+        self.check_packed_once(&fs)?;
         for _ in 0..RETRIES {
             let shard = fs.revprop_shard(revision);
             let found = match self.shard_version(&fs, shard) {
                 Ok(version) => {
-                    let open = self.ahead.remove(&revision);
+                    let open = self.prefetched.remove(&revision);
                     fs.revprops_of(shard, version, revision, open, keep)
                 }
                 Err(e) => Err(e),
@@ -119,7 +120,7 @@ impl RevpropsSnapshot {
     /// would be read again by the next request anyway.
     pub(crate) fn get_stable(&mut self, revision: Revnum) -> Result<Option<Arc<PropList>>> {
         let fs = Arc::clone(&self.fs.fs);
-        self.look_once(&fs)?;
+        self.check_packed_once(&fs)?;
         let shard = fs.revprop_shard(revision);
         self.shard_version(&fs, shard)?;
         let stable = fs.revprop_shards.lock().is_known_stable(shard);
@@ -127,33 +128,33 @@ impl RevpropsSnapshot {
     }
 
     /// Where the properties of `revision` are to be read by a thread that looks at many of them: see
-    /// [`Unread`].
-    pub(crate) fn unread(&mut self, revision: Revnum) -> Unread {
+    /// [`PropsPlace`].
+    pub(crate) fn unread(&mut self, revision: Revnum) -> PropsPlace {
         let fs = Arc::clone(&self.fs.fs);
         let shard = fs.revprop_shard(revision);
         if shard.packed {
-            return Unread::Elsewhere;
+            return PropsPlace::Elsewhere;
         }
-        // Found out now, before the file is opened: see `RevpropsSnapshot::ahead`.
-        let Ok(Some(stable)) = self.stable(revision) else { return Unread::Elsewhere };
+        // Found out now, before the file is opened: see `RevpropsSnapshot::prefetched`.
+        let Ok(Some(stable)) = self.stable(revision) else { return PropsPlace::Elsewhere };
         let version = stable.version();
         let key = REVPROPS.key(fs.id, revision.0, 0, version);
         match fs.caches.get(key) {
-            Some(props) => Unread::Known(props.byte_len()),
-            None => Unread::InFile { version },
+            Some(props) => PropsPlace::Known(props.byte_len()),
+            None => PropsPlace::InFile { version },
         }
     }
 
     /// Announces that the properties of `revision` will be needed soon. A hint, which never fails.
     pub fn will_need(&mut self, revision: Revnum) {
-        if self.ahead.len() >= AHEAD {
+        if self.prefetched.len() >= MAX_PREFETCHED {
             return;
         }
         let fs = Arc::clone(&self.fs.fs);
         let unread = self.unread(revision);
         let loose = self.loose.get_or_insert_default();
         if let Some(file) = loose.revprops_now(&fs, unread, revision) {
-            self.ahead.insert(revision, file);
+            self.prefetched.insert(revision, file);
         }
     }
 
@@ -178,7 +179,7 @@ impl RevpropsSnapshot {
     /// change would be noticed.
     pub(crate) fn stable(&mut self, revision: Revnum) -> Result<Option<StableVersion>> {
         let fs = Arc::clone(&self.fs.fs);
-        self.look_once(&fs)?;
+        self.check_packed_once(&fs)?;
         let shard = fs.revprop_shard(revision);
         let version = match self.shard_version(&fs, shard) {
             Ok(version) => version,
@@ -196,10 +197,10 @@ impl RevpropsSnapshot {
     }
 
     /// Which revisions are packed is read when the first properties are needed.
-    fn look_once(&mut self, fs: &Fs) -> Result<()> {
-        if !self.started {
+    fn check_packed_once(&mut self, fs: &Fs) -> Result<()> {
+        if !self.packed_checked {
             fs.glance_at_revprops()?;
-            self.started = true;
+            self.packed_checked = true;
         }
         Ok(())
     }
@@ -209,7 +210,7 @@ impl RevpropsSnapshot {
     pub(crate) fn version_of(&mut self, revision: Revnum) -> Result<Option<u64>> {
         let fs = Arc::clone(&self.fs.fs);
         fs.ensure_exists(revision)?;
-        self.look_once(&fs)?;
+        self.check_packed_once(&fs)?;
         match self.shard_version(&fs, fs.revprop_shard(revision)) {
             Ok(version) => Ok(Some(version)),
             Err(Error::FileGone { .. }) => Ok(None),
@@ -265,7 +266,7 @@ impl RevpropsSnapshot {
             let block = self.cached_date_authors(first, version);
             let record = block.as_ref().and_then(|block| block.get(bit));
             let block = block.unwrap_or_default();
-            self.date_authors.used.insert(first, BlockInUse { block, version, is_news: false });
+            self.date_authors.used.insert(first, BlockInUse { block, version, is_changed: false });
             if let Some(record) = record {
                 return Ok(DateAuthor(CachedProps::Record(record)));
             }
@@ -276,7 +277,7 @@ impl RevpropsSnapshot {
         };
         if let Some(used) = self.date_authors.used.get_mut(&first) {
             Arc::make_mut(&mut used.block).insert(bit, record);
-            used.is_news = true;
+            used.is_changed = true;
         }
         Ok(DateAuthor(CachedProps::Record(record)))
     }
@@ -302,7 +303,7 @@ impl RevpropsSnapshot {
         let fs = Arc::clone(&self.fs().fs);
         for (first, used) in self.date_authors.used.drain() {
             // What is not stable has another key in the next request.
-            if used.is_news && fs.is_stable(Revnum(first), used.version) {
+            if used.is_changed && fs.is_stable(Revnum(first), used.version) {
                 let mut block = Arc::unwrap_or_clone(used.block);
                 block.shrink_to_fit();
                 fs.caches.put(date_author_key(fs.id, first, used.version), block);

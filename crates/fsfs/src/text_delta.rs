@@ -76,7 +76,7 @@ enum State {
     /// The svndiff is in memory; whether it was returned.
     Encoded(Arc<CachedDelta>, bool),
     /// Stored svndiff that is too long to be cached whole.
-    Passing(Passing),
+    Passing(PassedDelta),
     /// Svndiff that is being made.
     Encoding(Box<Encoding>),
     /// Finding svndiff failed: the next pull returns the error.
@@ -150,7 +150,7 @@ impl ContentsDelta {
             Some(mut windows) => {
                 let fs = self.fs.clone();
                 if windows.version(&fs.fs)? <= newest {
-                    let mut passing = Passing { fs, data: windows.data, pos: 0, buffer: None };
+                    let mut passing = PassedDelta { fs, data: windows.data, pos: 0, buffer: None };
                     let short = u64::try_from(KEEP_ENCODED).is_ok_and(|n| passing.data.size <= n);
                     return Ok(Some(match name.filter(|_| short) {
                         Some(name) => State::Encoded(passing.keep(name)?, false),
@@ -321,7 +321,7 @@ impl Name {
 
 /// Stored svndiff that is passed on.
 #[derive(Debug)]
-struct Passing {
+struct PassedDelta {
     fs: Filesystem,
     data: RepData,
     /// Bytes returned so far.
@@ -330,7 +330,7 @@ struct Passing {
     buffer: Option<Arc<RawRep>>,
 }
 
-impl Passing {
+impl PassedDelta {
     fn next(&mut self) -> Result<Option<&[u8]>> {
         if self.pos >= self.data.size {
             self.buffer = None;

@@ -22,7 +22,7 @@ use crate::changes::{self, CHANGES};
 use crate::filesystem::Fs;
 use crate::index::root_id;
 use crate::revision_store::{Near, Object};
-use crate::revprop_shards::Unread;
+use crate::revprop_shards::PropsPlace;
 use sapwood_store::StoredFile;
 use sapwood_store::storage::PAGE;
 
@@ -31,7 +31,7 @@ const LEN: usize = 64 << 10;
 
 /// A file to be read, and what for.
 #[derive(Debug)]
-struct Waiting {
+struct PendingRead {
     revision: Revnum,
     /// The version of properties; `None` for changed paths.
     version: Option<u64>,
@@ -45,7 +45,7 @@ pub(crate) struct LooseFiles {
     buffer: Vec<u8>,
     revs: Near,
     props: Near,
-    waiting: Vec<Waiting>,
+    waiting: Vec<PendingRead>,
 }
 
 impl LooseFiles {
@@ -62,25 +62,30 @@ impl LooseFiles {
             return None;
         }
         let open = open(fs, &mut self.revs, Object::Revision(revision))?;
-        self.take(fs, Waiting { revision, version: None, file: open })
+        self.take(fs, PendingRead { revision, version: None, file: open })
     }
 
     /// The same of a revision's properties, of which `unread` is known.
-    pub(crate) fn revprops(&mut self, fs: &Fs, unread: Unread, revision: Revnum) -> Option<usize> {
+    pub(crate) fn revprops(
+        &mut self,
+        fs: &Fs,
+        unread: PropsPlace,
+        revision: Revnum,
+    ) -> Option<usize> {
         let version = match unread {
-            Unread::Known(bytes) => return Some(bytes),
-            Unread::InFile { version } => version,
-            Unread::Elsewhere => return None,
+            PropsPlace::Known(bytes) => return Some(bytes),
+            PropsPlace::InFile { version } => version,
+            PropsPlace::Elsewhere => return None,
         };
         let open = open(fs, &mut self.props, Object::Props(revision))?;
-        self.take(fs, Waiting { revision, version: Some(version), file: open })
+        self.take(fs, PendingRead { revision, version: Some(version), file: open })
     }
 
     /// The same of properties, without waiting: the file, when it has to be waited for.
     pub(crate) fn revprops_now(
         &mut self,
         fs: &Fs,
-        unread: Unread,
+        unread: PropsPlace,
         revision: Revnum,
     ) -> Option<Arc<dyn StoredFile>> {
         self.revprops(fs, unread, revision)?;
@@ -88,7 +93,7 @@ impl LooseFiles {
     }
 
     /// Reads a file if that can be done without waiting.
-    fn take(&mut self, fs: &Fs, file: Waiting) -> Option<usize> {
+    fn take(&mut self, fs: &Fs, file: PendingRead) -> Option<usize> {
         self.buffer.resize(LEN, 0);
         if fs.caches.may_be_in_memory() {
             if let Some(read) = file.file.read_now(&mut self.buffer, 0) {
@@ -113,7 +118,7 @@ impl LooseFiles {
     }
 
     /// Reads on to the end of the file behind the first `have` bytes, and keeps what is wanted.
-    fn rest(&mut self, fs: &Fs, file: Waiting, mut have: usize) -> Option<usize> {
+    fn rest(&mut self, fs: &Fs, file: PendingRead, mut have: usize) -> Option<usize> {
         // A read that gives whole pages may have met one that was not in memory.
         let mut at_end = have.checked_rem(PAGE) != Some(0) && file.file.short_read_is_end();
         while !at_end && have < LEN {

@@ -7,7 +7,7 @@ use sapwood_core::{Exact, NodeKind, Revnum, rawname};
 use crate::changes::{Change, ChangeKind};
 use crate::cursor::Cursor;
 use crate::error::{Error, Result};
-use crate::packed::{Coding, Ints, Packed};
+use crate::packed::{Coding, Ints, PackedFrame};
 use crate::string_builder::StringTableBuilder;
 use crate::strings::StringTable;
 use crate::text_path::canonical;
@@ -16,7 +16,7 @@ use crate::text_path::canonical;
 #[derive(Clone, Debug)]
 pub struct ChangesContainer {
     paths: StringTable,
-    packed: Packed,
+    packed: PackedFrame,
 }
 
 const TEXT: i64 = 1;
@@ -40,7 +40,7 @@ impl ChangesContainer {
     pub fn read(bytes: &[u8]) -> Result<Self> {
         let mut cursor = Cursor::new(bytes, "container of changes");
         let paths = StringTable::read(&mut cursor)?;
-        let packed = Packed::read(&mut cursor)?;
+        let packed = PackedFrame::read(&mut cursor)?;
         cursor.finish()?;
         Ok(Self { paths, packed })
     }
@@ -118,7 +118,7 @@ impl ChangesContainer {
             }
             offsets.push(end);
         }
-        let packed = Packed { ints: vec![offsets, records], strings: Vec::new() };
+        let packed = PackedFrame { ints: vec![offsets, records], strings: Vec::new() };
         let failed = |error: std::io::Error| Error::corrupt(error.to_string());
         paths.write(out).map_err(failed)?;
         packed.write(out).map_err(failed)

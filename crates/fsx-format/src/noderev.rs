@@ -17,7 +17,7 @@ pub struct NodeRev {
     pub id: Id,
     /// The node: the same for all its revisions.
     pub node: Id,
-    /// The line of copies.
+    /// The copy that it belongs to; [`Id::ROOT`] for what was never copied.
     pub copy: Id,
     /// File or directory.
     pub kind: NodeKind,
@@ -96,7 +96,7 @@ impl<'a> Lines<'a> {
         KEYS.iter().zip(self.values).find(|(name, _)| **name == key).and_then(|(_, value)| value)
     }
 
-    fn need(&self, key: &str) -> Result<&'a [u8]> {
+    fn required(&self, key: &str) -> Result<&'a [u8]> {
         let missing = || Error::corrupt(format!("Missing {key} field in node-rev"));
         self.get(key).ok_or_else(missing)
     }
@@ -114,15 +114,16 @@ impl NodeRev {
             sapwood_core::revnum::parse_u64(value).ok_or_else(|| malformed(key))
         };
         let node = Self {
-            id: Id::parse(lines.need("id")?)?,
-            node: Id::parse(lines.need("node")?)?,
-            copy: Id::parse(lines.need("copy")?)?,
-            kind: NodeKind::from_word(lines.need("type")?).ok_or_else(|| malformed("type"))?,
+            id: Id::parse(lines.required("id")?)?,
+            node: Id::parse(lines.required("node")?)?,
+            copy: Id::parse(lines.required("copy")?)?,
+            kind: NodeKind::from_word(lines.required("type")?).ok_or_else(|| malformed("type"))?,
             predecessor: lines.get("pred").map(Id::parse).transpose()?,
-            predecessor_count: number("count", lines.need("count")?)?,
+            predecessor_count: number("count", lines.required("count")?)?,
             text: lines.get("text").map(Representation::parse).transpose()?,
             props: lines.get("props").map(Representation::parse).transpose()?,
-            created_path: unescape_path(lines.need("cpath")?).ok_or_else(|| malformed("cpath"))?,
+            created_path: unescape_path(lines.required("cpath")?)
+                .ok_or_else(|| malformed("cpath"))?,
             copy_from: lines.get("copyfrom").map(rev_and_path).transpose()?,
             copy_root: lines.get("copyroot").map(rev_and_path).transpose()?,
             mergeinfo_count: lines
@@ -179,7 +180,7 @@ impl NodeRev {
     }
 
     /// Its own revision and path, as a copy root; `None` in a transaction.
-    pub(crate) fn itself(&self) -> Option<(Revnum, Box<str>)> {
+    pub(crate) fn own_copy_root(&self) -> Option<(Revnum, Box<str>)> {
         self.id.change_set.revision().map(|revision| (revision, self.created_path.clone()))
     }
 

@@ -11,7 +11,7 @@ use crate::cursor::Cursor;
 use crate::error::{Error, Result};
 use crate::id::{ChangeSet, Id};
 use crate::noderev::NodeRev;
-use crate::packed::{Coding, Ints, Packed};
+use crate::packed::{Coding, Ints, PackedFrame};
 use crate::rep::Representation;
 use crate::string_builder::StringTableBuilder;
 use crate::strings::StringTable;
@@ -64,7 +64,7 @@ impl NodeRevsContainer {
     pub fn read(bytes: &[u8]) -> Result<Self> {
         let mut cursor = Cursor::new(bytes, "container of node-revisions");
         let paths = StringTable::read(&mut cursor)?;
-        let packed = Packed::read(&mut cursor)?;
+        let packed = PackedFrame::read(&mut cursor)?;
         cursor.finish()?;
         let Ints::Split(parts) = packed.ints(0)? else { return Err(malformed()) };
         let [ids, reps, nodes] = parts.as_slice() else { return Err(malformed()) };
@@ -138,7 +138,7 @@ impl NodeRevsContainer {
             mergeinfo_count: unsigned(mergeinfo_count)?,
             has_mergeinfo: flags & HAS_MERGEINFO != 0,
         };
-        if node.copy_root == node.itself() {
+        if node.copy_root == node.own_copy_root() {
             node.copy_root = None;
         }
         Ok(node)
@@ -205,7 +205,7 @@ impl Builder {
     pub fn push(&mut self, node: &NodeRev) -> Result<()> {
         let (from, from_revision) = self.source(node.copy_from.as_ref())?;
         // The reference expects a copy root in containers, and leaves it out in text.
-        let copy_root = node.copy_root.clone().or_else(|| node.itself());
+        let copy_root = node.copy_root.clone().or_else(|| node.own_copy_root());
         let (root, root_revision) = self.source(copy_root.as_ref())?;
         let flag = |is_set: bool, flag: i64| if is_set { flag } else { 0 };
         let flags = if node.kind == NodeKind::File { 1 } else { 2 }
@@ -271,10 +271,10 @@ impl Builder {
     /// Appends the container.
     ///
     /// # Errors
-    /// As [`Packed::write`].
+    /// As [`PackedFrame::write`].
     pub fn write(self, out: &mut Vec<u8>) -> std::io::Result<()> {
         let structs = Ints::Split(vec![self.ids, self.reps, self.nodes]);
-        let mut packed = Packed { ints: vec![structs], strings: Vec::new() };
+        let mut packed = PackedFrame { ints: vec![structs], strings: Vec::new() };
         packed.push_strings(self.digests.iter().map(Vec::as_slice));
         self.paths.write(out)?;
         packed.write(out)

@@ -128,7 +128,7 @@ impl Ints {
     }
 
     /// Appends integers that belong together, to a stream that has only such.
-    pub fn push_record<const N: usize>(&mut self, record: [i64; N]) {
+    pub(crate) fn push_record<const N: usize>(&mut self, record: [i64; N]) {
         match self {
             Self::Split(parts) if parts.len() == N => {
                 parts.iter_mut().zip(record).for_each(|(part, value)| part.push(value));
@@ -205,14 +205,14 @@ impl Strings {
 
 /// All streams of a frame.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Packed {
+pub struct PackedFrame {
     /// Streams of integers, those that are lengths included.
     pub ints: Vec<Ints>,
     /// Streams of byte strings.
     pub strings: Vec<Strings>,
 }
 
-impl Packed {
+impl PackedFrame {
     /// Bytes of memory that they take.
     #[must_use]
     pub fn byte_len(&self) -> usize {
@@ -303,7 +303,7 @@ impl Budget {
     }
 }
 
-impl Packed {
+impl PackedFrame {
     /// Reads the frame that the cursor is at.
     ///
     /// # Errors
@@ -461,8 +461,8 @@ fn write_block(plain: &[u8], out: &mut Vec<u8>) -> std::io::Result<()> {
 mod tests {
     use super::*;
 
-    fn sample() -> Packed {
-        let mut packed = Packed::default();
+    fn sample() -> PackedFrame {
+        let mut packed = PackedFrame::default();
         let mut split = Ints::split(&[Coding::Delta, Coding::Plain, Coding::Signed]);
         (0..1000).for_each(|i| split.push(i * i % 77));
         packed.ints.push(split);
@@ -477,7 +477,7 @@ mod tests {
         let mut bytes = Vec::new();
         packed.write(&mut bytes).unwrap();
         let mut cursor = Cursor::new(&bytes, "test");
-        assert_eq!(Packed::read(&mut cursor), Ok(packed.clone()));
+        assert_eq!(PackedFrame::read(&mut cursor), Ok(packed.clone()));
         cursor.finish().unwrap();
         assert_eq!(packed.ints[0].record::<3>(2), Some([36, 49, 64]));
         assert_eq!(packed.ints[0].record::<3>(334), None);
@@ -493,9 +493,9 @@ mod tests {
             for bit in [1, 0x80] {
                 let mut wrong = bytes.clone();
                 wrong[at] ^= bit;
-                let _ = Packed::read(&mut Cursor::new(&wrong, "test"));
+                let _ = PackedFrame::read(&mut Cursor::new(&wrong, "test"));
             }
-            assert!(Packed::read(&mut Cursor::new(&bytes[..at], "test")).is_err());
+            assert!(PackedFrame::read(&mut Cursor::new(&bytes[..at], "test")).is_err());
         }
     }
 
@@ -506,7 +506,7 @@ mod tests {
         let mut bytes = Vec::new();
         put_little(&mut bytes, len64(tree.len()));
         bytes.extend(tree);
-        let error = Packed::read(&mut Cursor::new(&bytes, "test")).unwrap_err();
+        let error = PackedFrame::read(&mut Cursor::new(&bytes, "test")).unwrap_err();
         assert!(matches!(error, Error::TooLarge { .. }), "{error}");
     }
 }

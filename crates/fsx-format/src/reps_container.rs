@@ -6,16 +6,16 @@
 use crate::cursor::Cursor;
 use crate::error::{Error, Result};
 use crate::limits::INSTRUCTIONS;
-use crate::packed::{Coding, Ints, Packed};
+use crate::packed::{Coding, Ints, PackedFrame};
 use sapwood_core::Exact;
 use sapwood_core::len64;
 
 /// A container of texts.
 #[derive(Clone, Debug)]
-pub struct RepsContainer(Packed);
+pub struct RepsContainer(PackedFrame);
 
 /// Instructions that were not run: a range of them, and how many bytes it may still produce.
-type Pending = (usize, usize);
+type PendingRun = (usize, usize);
 
 impl RepsContainer {
     /// Bytes of memory that it takes.
@@ -30,7 +30,7 @@ impl RepsContainer {
     /// E160004 when it is malformed.
     pub fn read(bytes: &[u8]) -> Result<Self> {
         let mut cursor = Cursor::new(bytes, "container of representations");
-        let packed = Packed::read(&mut cursor)?;
+        let packed = PackedFrame::read(&mut cursor)?;
         cursor.finish()?;
         if !packed.ints(0)?.is_empty() {
             return Err(Error::corrupt("Container of representations with bases elsewhere"));
@@ -67,7 +67,7 @@ impl RepsContainer {
         self.run((start, end), limit)
     }
 
-    fn run(&self, range: Pending, limit: u64) -> Result<Vec<u8>> {
+    fn run(&self, range: PendingRun, limit: u64) -> Result<Vec<u8>> {
         let wrong = || Error::corrupt("Malformed instruction in container of representations");
         let instructions = self.0.ints(2)?;
         let base = self.0.ints(3)?.get(0).ok_or_else(wrong)?;
@@ -179,7 +179,7 @@ impl Builder {
         }
         let misc = Ints::Flat(Coding::Plain, vec![0]);
         let ints = vec![Ints::split(&bases), firsts, instructions, misc];
-        let mut packed = Packed { ints, strings: Vec::new() };
+        let mut packed = PackedFrame { ints, strings: Vec::new() };
         packed.push_strings([self.bytes.as_slice()]);
         packed.write(out).map_err(|error| Error::corrupt(error.to_string()))
     }
@@ -220,7 +220,7 @@ mod tests {
         }
         let firsts = Ints::Flat(Coding::Delta, vec![0, 2]);
         let bases = Ints::split(&[Coding::Delta; 4]);
-        let mut packed = Packed {
+        let mut packed = PackedFrame {
             ints: vec![bases, firsts, stream, Ints::Flat(Coding::Plain, vec![0])],
             strings: Vec::new(),
         };

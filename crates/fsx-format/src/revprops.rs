@@ -7,7 +7,7 @@ use sapwood_core::{PropList, Revnum};
 
 use crate::cursor::Cursor;
 use crate::error::{Error, Result};
-use crate::packed::{Coding, Ints, Packed};
+use crate::packed::{Coding, Ints, PackedFrame};
 use crate::{proplist, trailer};
 
 /// One pack of a shard.
@@ -26,7 +26,7 @@ pub struct ManifestEntry {
 pub fn parse_manifest(file: &[u8]) -> Result<Vec<ManifestEntry>> {
     let wrong = || Error::corrupt("Malformed manifest of revision properties");
     let mut cursor = Cursor::new(trailer::checked(file, "revprop manifest")?, "revprop manifest");
-    let packed = Packed::read(&mut cursor)?;
+    let packed = PackedFrame::read(&mut cursor)?;
     cursor.finish()?;
     let (starts, tags) = (packed.ints(0)?, packed.ints(1)?);
     let number = |ints: &Ints, at: usize| {
@@ -55,10 +55,10 @@ pub fn write_manifest(entries: &[ManifestEntry]) -> Result<Vec<u8>> {
         starts.push(int(entry.start.0)?);
         tags.push(int(entry.tag)?);
     }
-    finish(&Packed { ints: vec![starts, tags], strings: Vec::new() })
+    finish(&PackedFrame { ints: vec![starts, tags], strings: Vec::new() })
 }
 
-fn finish(packed: &Packed) -> Result<Vec<u8>> {
+fn finish(packed: &PackedFrame) -> Result<Vec<u8>> {
     let mut file = Vec::new();
     packed.write(&mut file).map_err(|error| Error::corrupt(error.to_string()))?;
     trailer::append(&mut file);
@@ -76,7 +76,7 @@ pub fn find(entries: &[ManifestEntry], revision: Revnum) -> Option<(ManifestEntr
 
 /// A pack of revision properties.
 #[derive(Clone, Debug)]
-pub struct RevpropPack(Packed);
+pub struct RevpropPack(PackedFrame);
 
 impl RevpropPack {
     /// Reads a whole file.
@@ -85,7 +85,7 @@ impl RevpropPack {
     /// E160004 when it is malformed.
     pub fn read(file: &[u8]) -> Result<Self> {
         let mut cursor = Cursor::new(trailer::checked(file, "revprop pack")?, "revprop pack");
-        let packed = Packed::read(&mut cursor)?;
+        let packed = PackedFrame::read(&mut cursor)?;
         cursor.finish()?;
         Ok(Self(packed))
     }
@@ -121,7 +121,7 @@ impl RevpropPack {
     /// None in practice: those of the compressor.
     pub fn write(lists: &[PropList]) -> Result<Vec<u8>> {
         let lists: Vec<Vec<u8>> = lists.iter().map(one).collect();
-        let mut packed = Packed::default();
+        let mut packed = PackedFrame::default();
         packed.push_strings(lists.iter().map(Vec::as_slice));
         finish(&packed)
     }

@@ -10,7 +10,7 @@ use sapwood_core::exact::signed;
 use sapwood_core::{Cut, Exact, len64};
 
 use crate::error::{Error, Result};
-use crate::packed::{Coding, Ints, Packed};
+use crate::packed::{Coding, Ints, PackedFrame};
 use crate::strings::{PER_TABLE, Short, StringTable, SubTable};
 
 /// Bytes of the data of a sub-table: its offsets have 16 bits.
@@ -79,7 +79,7 @@ impl StringTableBuilder {
     /// Appends the table.
     ///
     /// # Errors
-    /// As [`Packed::write`].
+    /// As [`PackedFrame::write`].
     pub fn write(&self, out: &mut Vec<u8>) -> std::io::Result<()> {
         let int = |len: usize| signed(len64(len));
         let mut sizes = Ints::new(Coding::Plain);
@@ -101,7 +101,7 @@ impl StringTableBuilder {
             .collect();
         let data: Vec<Vec<u8>> =
             self.table.0.iter().map(|table| [&table.data, &PADDING[..]].concat()).collect();
-        let mut packed = Packed { ints: vec![sizes, headers], strings: Vec::new() };
+        let mut packed = PackedFrame { ints: vec![sizes, headers], strings: Vec::new() };
         packed.push_strings(long.iter().map(Vec::as_slice));
         packed.push_strings(data.iter().map(Vec::as_slice));
         packed.write(out)

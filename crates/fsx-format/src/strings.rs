@@ -6,7 +6,7 @@
 use crate::cursor::Cursor;
 use crate::error::{Error, Result};
 use crate::limits::STRING_LEN;
-use crate::packed::Packed;
+use crate::packed::PackedFrame;
 use sapwood_core::Exact;
 
 /// Strings of each kind in a sub-table.
@@ -71,7 +71,7 @@ impl StringTable {
     /// # Errors
     /// E160004 when it is malformed.
     pub fn read(cursor: &mut Cursor<'_>) -> Result<Self> {
-        let packed = Packed::read(cursor)?;
+        let packed = PackedFrame::read(cursor)?;
         let short = || Error::UnexpectedEnd("string table");
         let (sizes, headers) = (packed.ints(0)?, packed.ints(1)?);
         let (long, data) = (packed.strings(0)?, packed.strings(1)?);

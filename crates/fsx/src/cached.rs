@@ -46,7 +46,7 @@ const REPS_CONTAINER: Kind<RepsContainer> =
 const REVPROPS: Kind<PropList> = Kind::new(8, props_len).of_neighbours();
 
 /// Svndiff of texts of files, by their representation: revision, item, a mixture of the source and the newest version that it may have.
-const ENCODED: Kind<Encoded> = Kind::new(9, |encoded: &Encoded| encoded.bytes.capacity());
+const ENCODED: Kind<EncodedText> = Kind::new(9, |encoded: &EncodedText| encoded.bytes.capacity());
 
 /// Files of revisions that are not packed, read whole: revision.
 const FILE: Kind<RevFile> = Kind::new(11, RevFile::byte_len);
@@ -73,7 +73,7 @@ fn changes_len(changes: &[Change]) -> usize {
 
 /// Svndiff of a text.
 #[derive(Debug)]
-pub(crate) struct Encoded {
+pub(crate) struct EncodedText {
     /// Revision and item of the text that it is a delta to; `None` when it stands by itself.
     source: Option<(Revnum, u64)>,
     pub(crate) bytes: Vec<u8>,
@@ -88,26 +88,27 @@ pub(crate) struct KeptText {
 
 /// The caches, and the number of the filesystem in them.
 #[derive(Clone, Debug)]
-pub(crate) struct Cached {
+pub(crate) struct FsCaches {
     caches: Arc<Caches>,
     fs: u32,
 }
 
 /// What the caches know of a filesystem that was opened.
 #[derive(Debug)]
-struct Known {
+struct CacheIdentity {
     fs: u32,
     identity: [Option<Stamp>; 3],
 }
 
-impl Cached {
+impl FsCaches {
     /// For the filesystem in the folder `db`.
     pub(crate) fn new(caches: &Arc<Caches>, storage: &dyn WriteStorage, db: &Path) -> Self {
         let stamp = |name| storage.stamp(&db.join(name)).ok();
         let identity = [names::FORMAT, names::UUID, names::FS_TYPE].map(stamp);
-        let known = caches.shared_state::<Known>(db).filter(|known| known.identity == identity);
+        let known =
+            caches.shared_state::<CacheIdentity>(db).filter(|known| known.identity == identity);
         let known = known.unwrap_or_else(|| {
-            let known = Arc::new(Known { fs: caches.new_id(), identity });
+            let known = Arc::new(CacheIdentity { fs: caches.new_id(), identity });
             caches.keep_shared_state(db, &known);
             known
         });
@@ -218,7 +219,7 @@ impl Cached {
         source: Option<(Revnum, u64)>,
         newest: Version,
         make: impl FnOnce() -> Result<Vec<u8>, E>,
-    ) -> Result<Arc<Encoded>, E> {
+    ) -> Result<Arc<EncodedText>, E> {
         // Different sources may have the same mixture, but the source is looked at.
         let mixture = source.map_or(0, |(revision, item)| {
             revision.0.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(item).wrapping_add(1)
@@ -227,7 +228,7 @@ impl Cached {
         let key = ENCODED.key(self.fs, revision.0, item, part);
         match self.caches.get(key).filter(|found| found.source == source) {
             Some(found) => Ok(found),
-            None => Ok(self.caches.put(key, Encoded { source, bytes: make()? })),
+            None => Ok(self.caches.put(key, EncodedText { source, bytes: make()? })),
         }
     }
 

@@ -150,9 +150,9 @@ impl TextDelta for StoredWindows {
 }
 
 /// A text that is kept in the caches, whose checksum its writer made.
-struct Kept(Arc<KeptText>);
+struct KeptTextRead(Arc<KeptText>);
 
-impl AsRef<[u8]> for Kept {
+impl AsRef<[u8]> for KeptTextRead {
     fn as_ref(&self) -> &[u8] {
         &self.0.text
     }
@@ -208,7 +208,7 @@ impl Filesystem {
                 return Err(Error::Corrupt(format!("The deltas of '{}' form a circle", rep.id)));
             }
             if let Some(text) = self.0.cached.text(id) {
-                source = Box::new(Cursor::new(Kept(text)));
+                source = Box::new(Cursor::new(KeptTextRead(text)));
                 break;
             }
             match self.link(id, size, rep.expanded_size)? {

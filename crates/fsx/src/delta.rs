@@ -7,7 +7,7 @@ use sapwood_delta::svndiff::DEFAULT_LEVEL;
 use sapwood_delta::{ComputedDelta, EncodedDelta, Encoder, FullText, TextDelta, Version, Window};
 use sapwood_fsx_format::{Id, Representation};
 
-use crate::cached::Encoded;
+use crate::cached::EncodedText;
 use crate::contents::{Link, StoredWindows};
 use crate::error::{Error, Result};
 use crate::filesystem::Filesystem;
@@ -35,7 +35,7 @@ enum State {
     /// Windows are being pulled.
     Windows(Box<dyn TextDelta + Send + Sync>),
     /// Svndiff from the caches; whether it was returned.
-    Kept(Arc<Encoded>, bool),
+    Kept(Arc<EncodedText>, bool),
     /// Stored svndiff is passed on.
     Passing(Box<StoredWindows>, Vec<u8>),
     /// Finding svndiff failed: the next pull returns the error.

@@ -11,7 +11,7 @@ use sapwood_fsx_format::layout::{Layout, names};
 use sapwood_fsx_format::revprops::{self, ManifestEntry, RevpropPack};
 use sapwood_store::{Caches, LocalStorage, Storage, WriteStorage, uuid};
 
-use crate::cached::Cached;
+use crate::cached::FsCaches;
 use crate::error::{Error, Result};
 use crate::recent::Recent;
 use crate::revfile::{FileKey, RevFile};
@@ -45,7 +45,7 @@ pub(crate) struct Fs {
     pub(crate) files: Recent<FileKey, RevFile>,
     revprop_packs: Recent<String, RevpropPack>,
     /// What all openings of the process share.
-    pub(crate) cached: Cached,
+    pub(crate) cached: FsCaches,
 }
 
 impl Filesystem {
@@ -96,7 +96,7 @@ impl Filesystem {
             youngest: AtomicU64::new(0),
             files: Recent::new(FILES),
             revprop_packs: Recent::new(REVPROP_PACKS),
-            cached: Cached::new(caches, &*storage, db),
+            cached: FsCaches::new(caches, &*storage, db),
         };
         fs.refresh_min_unpacked()?;
         Ok(Self(Arc::new(fs)))

@@ -22,7 +22,7 @@ use sapwood_fsx::locks::{LockOptions, LockTarget, UnlockTarget};
 use sapwood_fsx::txn::{Txn, WriteOptions, Writer};
 use sapwood_fsx::{Error, Filesystem};
 use sapwood_store::{LocalStorage, WriteStorage};
-use sapwood_testkit::crashing::{Crashing, Loss};
+use sapwood_testkit::crashing::{CrashingStorage, Loss};
 use sapwood_testkit::{Output, Programs, fspath};
 
 /// A repository in whose `db` we make the filesystem.
@@ -392,7 +392,7 @@ fn stopped_at_every_operation() {
         let at = usize::try_from(operations).unwrap() % losses.len();
         for loss in [Loss::Everything, losses[at]] {
             let young = place.youngest();
-            let storage = Crashing::after(operations);
+            let storage = CrashingStorage::after(operations);
             let done = place.writer(Arc::new(storage.clone())).and_then(|writer| commit(&writer));
             stopped |= storage.crash(loss);
             let now = place.youngest();
@@ -697,7 +697,7 @@ fn packing_stopped_at_every_operation() {
     for operations in 0.. {
         std::fs::remove_dir_all(&place.path).unwrap();
         copy(&kept, &place.path);
-        let storage = Crashing::after(operations);
+        let storage = CrashingStorage::after(operations);
         let done = pack(Arc::new(storage.clone()));
         let losses = [Loss::Everything, Loss::Contents, Loss::Some(operations)];
         let at = usize::try_from(operations).unwrap() % losses.len();

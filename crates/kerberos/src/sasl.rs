@@ -76,12 +76,12 @@ pub enum Turn {
     /// This, and it waits for an answer.
     Say(Vec<u8>),
     /// The login has succeeded; the client's last message, for a server the user's name.
-    Done(Done),
+    Done(Login),
 }
 
 /// A login that has succeeded.
 #[derive(Debug)]
-pub struct Done {
+pub struct Login {
     /// What a client says last.
     pub last: Vec<u8>,
     /// Who has logged in to a server.
@@ -144,7 +144,7 @@ impl Exchange {
         let ours = if chosen == Protection::None { 0 } else { MAX_PACKET };
         let last = self.context.wrap(false, &write(chosen.bit(), ours))?;
         let layer = layer(self.context, chosen, max_packet)?;
-        Ok((None, Turn::Done(Done { last, user: String::new(), layer })))
+        Ok((None, Turn::Done(Login { last, user: String::new(), layer })))
     }
 
     /// A server takes a message of the client. May block.
@@ -186,7 +186,7 @@ impl Exchange {
             return Err(KerberosError::Library("not authorized".to_owned()));
         }
         let layer = layer(self.context, chosen, max_packet)?;
-        Ok((None, Turn::Done(Done { last: Vec::new(), user, layer })))
+        Ok((None, Turn::Done(Login { last: Vec::new(), user, layer })))
     }
 }
 

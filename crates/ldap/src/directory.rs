@@ -17,7 +17,7 @@ use crate::error::{Error, Result};
 use crate::login::{self, Question};
 use crate::member::Member;
 use crate::server::Server;
-use crate::settings::{Checked, Settings};
+use crate::settings::{CheckedSettings, Settings};
 use sapwood_core::WrongSetting;
 
 /// The longest name of a user, and the longest password, in bytes.
@@ -49,7 +49,7 @@ pub struct Directory {
 
 #[derive(Debug)]
 struct Inner {
-    checked: Checked,
+    checked: CheckedSettings,
     servers: Vec<Server>,
     tls: Arc<ClientConfig>,
     cache: Cache,
@@ -67,7 +67,7 @@ impl Directory {
     pub fn new(settings: Settings) -> std::result::Result<Self, WrongSetting> {
         let tls = sapwood_tls_client::config(settings.authorities.as_deref())
             .map_err(|why| WrongSetting::new("ca", why.to_string()))?;
-        let checked = Checked::of(settings)?;
+        let checked = CheckedSettings::of(settings)?;
         let cache = Cache::new()
             .ok_or_else(|| WrongSetting::new("servers", "the system has no random numbers"))?;
         let servers = checked.addresses.iter().cloned().map(Server::new).collect();

@@ -8,7 +8,7 @@ use crate::connection::Connection;
 use crate::entry::Entry;
 use crate::error::{Error, Result};
 use crate::filter::escape;
-use crate::settings::{Checked, Kind};
+use crate::settings::{CheckedSettings, Kind};
 use crate::sid;
 
 /// The most groups of a user.
@@ -24,7 +24,7 @@ pub(crate) const OF_USERS: [&str; 2] = ["objectSid", "primaryGroupID"];
 /// # Errors
 /// If the server does not answer, and [`Error::TooManyGroups`].
 pub(crate) async fn of(
-    checked: &Checked,
+    checked: &CheckedSettings,
     connection: &mut Connection,
     user: &Entry,
     name: &str,
@@ -42,7 +42,7 @@ pub(crate) async fn of(
 }
 
 struct Search<'a> {
-    checked: &'a Checked,
+    checked: &'a CheckedSettings,
     connection: &'a mut Connection,
     /// The user's name.
     name: &'a str,
@@ -110,7 +110,7 @@ impl Search<'_> {
 }
 
 /// The name of a group in rules: as the settings name its entry, or the value of its attribute.
-fn name_of(checked: &Checked, group: &Entry) -> Option<String> {
+fn name_of(checked: &CheckedSettings, group: &Entry) -> Option<String> {
     let names = &checked.settings.groups;
     if names.is_empty() {
         return group.text(&checked.group_name).map(str::to_owned);
@@ -139,7 +139,7 @@ mod tests {
             let groups = groups.iter().map(|(n, dn)| ((*n).to_owned(), (*dn).to_owned())).collect();
             let servers = vec!["ldaps://a".to_owned()];
             let base = "dc=x".to_owned();
-            Checked::of(Settings { servers, base, groups, ..Settings::default() }).unwrap()
+            CheckedSettings::of(Settings { servers, base, groups, ..Settings::default() }).unwrap()
         };
         let group = Entry::with("cn=Devs,ou=groups,dc=x", &[("cn", &["Devs"])]);
         assert_eq!(name_of(&checked(&[]), &group).as_deref(), Some("Devs"));

@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::groups;
 use crate::member::Member;
 use crate::server::{Idle, Server};
-use crate::settings::Checked;
+use crate::settings::CheckedSettings;
 
 /// What a server is asked.
 #[derive(Debug)]
@@ -27,7 +27,7 @@ pub(crate) struct Question {
 /// # Errors
 /// If the server does not say.
 pub(crate) async fn ask(
-    checked: &Checked,
+    checked: &CheckedSettings,
     tls: &Arc<ClientConfig>,
     server: &Server,
     question: &Question,
@@ -43,7 +43,7 @@ pub(crate) async fn ask(
 }
 
 struct Login<'a> {
-    checked: &'a Checked,
+    checked: &'a CheckedSettings,
     tls: &'a Arc<ClientConfig>,
     server: &'a Server,
     /// Whether a connection was used that had waited.

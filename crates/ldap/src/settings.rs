@@ -96,7 +96,7 @@ impl Default for Settings {
 
 /// Settings that have been checked, with the defaults of the kind.
 #[derive(Debug)]
-pub(crate) struct Checked {
+pub(crate) struct CheckedSettings {
     pub(crate) settings: Settings,
     pub(crate) addresses: Vec<Address>,
     pub(crate) user_filter: Template,
@@ -115,7 +115,7 @@ const ALL_GROUPS_OF_AD: &str = "(&(objectClass=group)(member:1.2.840.113556.1.4.
 const GROUPS_OF_LDAP: &str =
     "(|(member={dn})(uniqueMember={dn})(&(objectClass=posixGroup)(memberUid={user})))";
 
-impl Checked {
+impl CheckedSettings {
     /// Checks settings.
     ///
     /// # Errors
@@ -220,7 +220,7 @@ mod tests {
 
     #[test]
     fn settings_that_would_open_more_are_refused() {
-        assert!(Checked::of(good()).is_ok());
+        assert!(CheckedSettings::of(good()).is_ok());
         let mut cases: Vec<(&str, Settings)> = Vec::new();
         let mut case = |setting, change: &dyn Fn(&mut Settings)| {
             let mut settings = good();
@@ -241,14 +241,14 @@ mod tests {
         case("connections", &|s| s.connections = 0);
         case("timeout", &|s| s.timeout = Duration::ZERO);
         for (setting, settings) in cases {
-            let wrong = Checked::of(settings.clone()).map(|_| ()).unwrap_err();
+            let wrong = CheckedSettings::of(settings.clone()).map(|_| ()).unwrap_err();
             assert_eq!(wrong.setting, setting, "{settings:?}: {wrong}");
         }
         let plain = |change: &dyn Fn(&mut Settings)| {
             let mut settings =
                 Settings { servers: vec!["ldap://dc.example.com".to_owned()], ..good() };
             change(&mut settings);
-            Checked::of(settings).is_ok()
+            CheckedSettings::of(settings).is_ok()
         };
         assert!(plain(&|s| s.start_tls = true) && plain(&|s| s.plain = true));
         assert!(plain(&|s| s.servers = vec!["ldap://127.0.0.1:3389".to_owned()]));
@@ -258,7 +258,7 @@ mod tests {
     fn each_kind_has_filters_of_its_own() {
         for kind in [Kind::Ldap, Kind::ActiveDirectory] {
             for nested in [false, true] {
-                assert!(Checked::of(Settings { kind, nested, ..good() }).is_ok());
+                assert!(CheckedSettings::of(Settings { kind, nested, ..good() }).is_ok());
             }
         }
     }

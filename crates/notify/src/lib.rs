@@ -32,5 +32,5 @@ pub use position::Position;
 pub use sapwood_core::WrongSetting;
 pub use shared::Report;
 pub use target::{Carrier, Filter, Target};
-pub use waiting::{QueueReader, Waiting};
+pub use waiting::{QueueReader, TargetQueue};
 pub use webhook::{Webhook, WebhookSettings};

@@ -13,7 +13,7 @@ use tokio::sync::watch;
 use crate::commit::Source;
 use crate::error::{Error, Result};
 use crate::sending;
-use crate::shared::{Change, Report, Shared};
+use crate::shared::{Change, NotifierState, Report};
 use crate::target::Target;
 use crate::waiting::QueueReader;
 
@@ -22,7 +22,7 @@ const LOCK: &str = "lock";
 
 /// Sends messages after commits.
 pub struct Notifier {
-    shared: Arc<Shared>,
+    shared: Arc<NotifierState>,
     thread: Option<std::thread::JoinHandle<()>>,
     /// Held as long as this server works on the queue.
     _lock: File,
@@ -55,7 +55,7 @@ impl Notifier {
             Err(std::fs::TryLockError::WouldBlock) => return Err(Error::InUse(folder.to_owned())),
             Err(std::fs::TryLockError::Error(e)) => return Err(failed("lock")(e)),
         }
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(NotifierState {
             folder: folder.to_owned(),
             source,
             report: Mutex::new(report),

@@ -14,7 +14,7 @@ use tokio::task::JoinSet;
 
 use crate::error::{Error, Result};
 use crate::position::Position;
-use crate::shared::{Change, Shared};
+use crate::shared::{Change, NotifierState};
 use crate::target::Target;
 
 /// The wait after the first failure; each one in a row doubles it.
@@ -27,7 +27,7 @@ const GIVE_UP: Duration = Duration::from_secs(3 * 24 * 3600);
 /// left out.
 const MOST_BEHIND: u64 = 1000;
 /// Serves all targets, until the end.
-pub(crate) async fn serve(shared: Arc<Shared>) {
+pub(crate) async fn serve(shared: Arc<NotifierState>) {
     let mut changes = shared.changed.subscribe();
     loop {
         let now = *changes.borrow_and_update();
@@ -48,7 +48,7 @@ pub(crate) async fn serve(shared: Arc<Shared>) {
 }
 
 /// Sends what is new to a target, and waits for more.
-async fn serve_target(shared: Arc<Shared>, target: Arc<Target>) {
+async fn serve_target(shared: Arc<NotifierState>, target: Arc<Target>) {
     let mut changes = shared.changed.subscribe();
     let mut down: Option<(Instant, Duration)> = None;
     let mut unreadable = HashSet::new();
@@ -83,7 +83,7 @@ async fn serve_target(shared: Arc<Shared>, target: Arc<Target>) {
 /// The first fault of the target. What is wrong with one repository is reported once, and the others go on; `unreadable`
 /// are those of which it was reported.
 async fn send_waiting(
-    shared: &Arc<Shared>,
+    shared: &Arc<NotifierState>,
     target: &Arc<Target>,
     unreadable: &mut HashSet<PathBuf>,
 ) -> Result<()> {
@@ -111,7 +111,7 @@ async fn send_waiting(
 
 /// Sends the next message of a repository; `false` if there is none.
 async fn send_next(
-    shared: &Arc<Shared>,
+    shared: &Arc<NotifierState>,
     target: &Arc<Target>,
     position: &mut Position,
 ) -> Result<bool> {
@@ -136,7 +136,7 @@ async fn send_next(
 
 /// The next commit of a repository, if it concerns the target, and the revision after it; `None` if there is no next one.
 fn read_next(
-    shared: &Shared,
+    shared: &NotifierState,
     target: &Target,
     position: Position,
 ) -> Result<Option<(Revnum, Option<crate::commit::Commit>)>> {
@@ -155,7 +155,7 @@ fn read_next(
 }
 
 /// Leaves out all that waits for a target.
-async fn give_up(shared: &Arc<Shared>, target: &Arc<Target>) {
+async fn give_up(shared: &Arc<NotifierState>, target: &Arc<Target>) {
     for mut position in shared.positions(target) {
         let (within, asked) = (Arc::clone(shared), Arc::clone(target));
         let skip = move || -> Result<()> {

@@ -20,7 +20,7 @@ use crate::target::Target;
 pub type Report = dyn Fn(&SvnError) + Send + Sync;
 
 /// What the notifier and its thread have in common.
-pub(crate) struct Shared {
+pub(crate) struct NotifierState {
     pub(crate) folder: PathBuf,
     pub(crate) source: Arc<dyn Source>,
     pub(crate) report: Mutex<Arc<Report>>,
@@ -47,7 +47,7 @@ pub(crate) struct State {
     pub(crate) down: HashSet<String>,
 }
 
-impl Shared {
+impl NotifierState {
     pub(crate) fn report(&self, error: Error) {
         let report = Arc::clone(&self.report.lock());
         report(&error.into());

@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use parking_lot::{Mutex, RwLock};
 
-use crate::counted::{Counted, Requests};
+use crate::counted::{CountedStore, Requests};
 use crate::error::{Error, Result};
 use crate::folder::Folder;
 use crate::store::Store;
@@ -30,7 +30,7 @@ const POSTGRES: &str = "postgres://";
 static REGISTERED: RwLock<Vec<(&'static str, Open)>> = RwLock::new(Vec::new());
 
 /// One store of each scheme that was opened, which counts for all of them.
-static COUNTED: Mutex<Vec<(&'static str, Counted)>> = Mutex::new(Vec::new());
+static COUNTED: Mutex<Vec<(&'static str, CountedStore)>> = Mutex::new(Vec::new());
 
 /// Says how stores are opened whose addresses begin with `scheme` and `://`.
 pub fn register(scheme: &'static str, open: Open) {
@@ -79,7 +79,7 @@ fn counted(scheme: &'static str, store: Arc<dyn Store>) -> Arc<dyn Store> {
     if let Some((_, first)) = all.iter().find(|(known, _)| *known == scheme) {
         return Arc::new(first.beside(store));
     }
-    let first = Counted::new(store);
+    let first = CountedStore::new(store);
     all.push((scheme, first.clone()));
     Arc::new(first)
 }

@@ -11,7 +11,7 @@ use sapwood_core::len64;
 
 use crate::error::Result;
 use crate::key::Key;
-use crate::store::{Attempt, Blobs, Listed, Log, Store, Upload};
+use crate::store::{Attempt, Blobs, ListedObject, Log, Store, Upload};
 
 /// How many requests a store had.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -99,12 +99,12 @@ impl Counters {
 
 /// A store whose requests are counted. Its clones count together.
 #[derive(Clone, Debug)]
-pub struct Counted {
+pub struct CountedStore {
     inner: Arc<dyn Store>,
     counters: Arc<Counters>,
 }
 
-impl Counted {
+impl CountedStore {
     /// Counts what a store is asked for from now on.
     #[must_use]
     pub fn new(inner: Arc<dyn Store>) -> Self {
@@ -139,7 +139,7 @@ impl Counted {
     }
 }
 
-impl Blobs for Counted {
+impl Blobs for CountedStore {
     fn address(&self) -> &str {
         Blobs::address(&*self.inner)
     }
@@ -160,7 +160,7 @@ impl Blobs for Counted {
         Ok(Box::new(CountedUpload { inner, counters: Arc::clone(&self.counters) }))
     }
 
-    fn list(&self, part: &str, after: Option<&Key>, most: usize) -> Result<Vec<Listed>> {
+    fn list(&self, part: &str, after: Option<&Key>, most: usize) -> Result<Vec<ListedObject>> {
         self.counters.done(&self.counters.lists, self.inner.list(part, after, most))
     }
 
@@ -169,7 +169,7 @@ impl Blobs for Counted {
     }
 }
 
-impl Log for Counted {
+impl Log for CountedStore {
     fn address(&self) -> &str {
         Log::address(&*self.inner)
     }

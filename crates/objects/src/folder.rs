@@ -21,7 +21,7 @@ use sapwood_core::exact::{Exact as _, clamped};
 
 use crate::error::{Error, Result};
 use crate::key::Key;
-use crate::store::{Attempt, Blobs, Listed, Log, Upload};
+use crate::store::{Attempt, Blobs, ListedObject, Log, Upload};
 use crate::token::Token;
 
 /// What the names of files begin with that are being written.
@@ -89,7 +89,7 @@ impl Folder {
     }
 
     /// All keys of the files in a folder of the store, with their lengths.
-    fn walk(&self, folder: &Path, found: &mut Vec<Listed>) -> io::Result<()> {
+    fn walk(&self, folder: &Path, found: &mut Vec<ListedObject>) -> io::Result<()> {
         let entries = match fs::read_dir(folder) {
             Err(e) if e.kind() == ErrorKind::NotFound => return Ok(()),
             entries => entries?,
@@ -104,7 +104,9 @@ impl Folder {
             // What is being written, or is not of this store.
             let Some(Ok(key)) = below.map(Key::new) else { continue };
             match fs::metadata(&path) {
-                Ok(file) => found.push(Listed { key, len: file.len(), modified: file.modified()? }),
+                Ok(file) => {
+                    found.push(ListedObject { key, len: file.len(), modified: file.modified()? })
+                }
                 Err(e) if e.kind() == ErrorKind::NotFound => {}
                 Err(e) => return Err(e),
             }
@@ -148,7 +150,7 @@ impl Blobs for Folder {
         Ok(Box::new(Pieces { new, store: self.clone(), key: key.clone() }))
     }
 
-    fn list(&self, part: &str, after: Option<&Key>, most: usize) -> Result<Vec<Listed>> {
+    fn list(&self, part: &str, after: Option<&Key>, most: usize) -> Result<Vec<ListedObject>> {
         let mut found = Vec::new();
         // A part that is no key has nothing in it.
         let Ok(part) = Key::new(part) else { return Ok(found) };

@@ -5,7 +5,7 @@
 //! - Makes of both: [`Memory`], [`Folder`]; others are in crates of their own.
 //! - [`addresses`]: the store at an address;
 //! - [`prove`]: a store is tried before it is trusted.
-//! - [`Counted`]: how many requests a store has, by kind.
+//! - [`CountedStore`]: how many requests a store has, by kind.
 //! - `testing` (a feature, for tests): stores that fail and cheat on purpose, and the tests that every make must pass.
 //!
 //! Nothing here knows what a repository is.
@@ -30,12 +30,12 @@ mod token;
 pub mod trouble;
 
 pub use claim::{Claim, Patience, Record, claim};
-pub use counted::{Counted, Requests};
+pub use counted::{CountedStore, Requests};
 pub use error::{Error, Reason, Result};
 pub use folder::Folder;
 pub use key::Key;
 pub use memory::Memory;
 pub use open_error::OpenError;
 pub use proof::prove;
-pub use store::{Attempt, Blobs, Listed, Log, Store, Upload};
+pub use store::{Attempt, Blobs, ListedObject, Log, Store, Upload};
 pub use token::Token;

@@ -12,7 +12,7 @@ use sapwood_core::{Cut as _, len64};
 
 use crate::error::Result;
 use crate::key::Key;
-use crate::store::{Attempt, Blobs, Listed, Log, Upload};
+use crate::store::{Attempt, Blobs, ListedObject, Log, Upload};
 
 type Objects = Arc<Mutex<BTreeMap<Key, Object>>>;
 
@@ -70,15 +70,15 @@ impl Blobs for Memory {
 
     fn upload(&self, key: &Key) -> Result<Box<dyn Upload>> {
         let objects = Arc::clone(&self.objects);
-        Ok(Box::new(Collected { objects, key: key.clone(), bytes: Vec::new() }))
+        Ok(Box::new(UnfinishedUpload { objects, key: key.clone(), bytes: Vec::new() }))
     }
 
-    fn list(&self, part: &str, after: Option<&Key>, most: usize) -> Result<Vec<Listed>> {
+    fn list(&self, part: &str, after: Option<&Key>, most: usize) -> Result<Vec<ListedObject>> {
         let objects = self.objects.lock();
         let begin = after.map_or(Bound::Unbounded, Bound::Excluded);
         let later = objects.range((begin, Bound::Unbounded));
         let within = later.filter(|(key, _)| key.is_in(part)).take(most);
-        let listed = within.map(|(key, Object { bytes, modified })| Listed {
+        let listed = within.map(|(key, Object { bytes, modified })| ListedObject {
             key: key.clone(),
             len: len64(bytes.len()),
             modified: *modified,
@@ -124,13 +124,13 @@ impl Log for Memory {
 
 /// An object that comes in pieces.
 #[derive(Debug)]
-struct Collected {
+struct UnfinishedUpload {
     objects: Objects,
     key: Key,
     bytes: Vec<u8>,
 }
 
-impl Upload for Collected {
+impl Upload for UnfinishedUpload {
     fn append(&mut self, bytes: &[u8]) -> Result<()> {
         self.bytes.extend_from_slice(bytes);
         Ok(())

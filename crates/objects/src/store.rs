@@ -44,7 +44,7 @@ pub trait Blobs: Send + Sync + Debug {
     ///
     /// # Errors
     /// [`Error::Failed`]
-    fn list(&self, part: &str, after: Option<&Key>, most: usize) -> Result<Vec<Listed>>;
+    fn list(&self, part: &str, after: Option<&Key>, most: usize) -> Result<Vec<ListedObject>>;
 
     /// Removes an object, if it is there.
     ///
@@ -78,7 +78,7 @@ pub trait Upload: Send + Debug {
 
 /// An object of a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Listed {
+pub struct ListedObject {
     /// Its key.
     pub key: Key,
     /// How many bytes it has.

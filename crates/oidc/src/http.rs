@@ -125,7 +125,7 @@ async fn exchange<S: AsyncRead + AsyncWrite + Send + Unpin + 'static>(
     request: Request<Full<Bytes>>,
 ) -> Result<Answer, Failure> {
     let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await?;
-    let driver = Ending(tokio::spawn(connection));
+    let driver = TaskGuard(tokio::spawn(connection));
     let answer = sender.send_request(request).await?;
     let status = answer.status().as_u16();
     let body = Limited::new(answer.into_body(), MOST).collect().await?.to_bytes();
@@ -134,9 +134,9 @@ async fn exchange<S: AsyncRead + AsyncWrite + Send + Unpin + 'static>(
 }
 
 /// A task that ends with the question, also when that is given up.
-struct Ending(tokio::task::JoinHandle<Result<(), hyper::Error>>);
+struct TaskGuard(tokio::task::JoinHandle<Result<(), hyper::Error>>);
 
-impl Drop for Ending {
+impl Drop for TaskGuard {
     fn drop(&mut self) {
         self.0.abort();
     }

@@ -19,7 +19,7 @@ use crate::http::{Client, Question, escaped, form};
 use crate::keys::Keys;
 use crate::proof::Proof;
 use crate::settings::Settings;
-use crate::token::{Claims, Expected, Token};
+use crate::token::{Claims, ExpectedClaims, Token};
 use sapwood_core::WrongSetting;
 
 /// How long addresses and keys are kept.
@@ -40,7 +40,7 @@ struct Inner {
     back: String,
     after: String,
     client: Client,
-    known: Mutex<Option<Known>>,
+    known: Mutex<Option<ProviderMetadata>>,
 }
 
 /// Who has signed in.
@@ -54,7 +54,7 @@ pub struct SignedIn {
 
 /// What the provider said about itself, and when.
 #[derive(Clone, Debug)]
-struct Known {
+struct ProviderMetadata {
     at: Instant,
     said: Result<Arc<About>>,
 }
@@ -126,7 +126,7 @@ impl Provider {
         let Settings { issuer, client_id, .. } = self.settings();
         let mut claims = token.verify(
             &about.keys,
-            &Expected {
+            &ExpectedClaims {
                 issuer,
                 client: client_id,
                 nonce: &proof.nonce,
@@ -159,7 +159,7 @@ impl Provider {
     /// What the provider is, with a key of this name if it has such a one.
     async fn about(&self, key: Option<&str>) -> Result<Arc<About>> {
         let mut known = self.0.known.lock().await;
-        if let Some(Known { at, said }) = &*known {
+        if let Some(ProviderMetadata { at, said }) = &*known {
             let is_enough = match said {
                 Ok(about) => at.elapsed() < KEPT && about.keys.have(key),
                 Err(_) => false,
@@ -170,7 +170,7 @@ impl Provider {
             }
         }
         let said = self.ask_about().await.map(Arc::new);
-        *known = Some(Known { at: Instant::now(), said: said.clone() });
+        *known = Some(ProviderMetadata { at: Instant::now(), said: said.clone() });
         said
     }
 

@@ -20,7 +20,7 @@ pub(crate) type Claims = Map<String, Value>;
 
 /// What a token has to be about.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Expected<'a> {
+pub(crate) struct ExpectedClaims<'a> {
     pub(crate) issuer: &'a str,
     pub(crate) client: &'a str,
     pub(crate) nonce: &'a str,
@@ -81,7 +81,7 @@ impl<'a> Token<'a> {
     ///
     /// # Errors
     /// [`Error::Token`] with what is wrong.
-    pub(crate) fn verify(self, keys: &Keys, expected: &Expected<'_>) -> Result<Claims> {
+    pub(crate) fn verify(self, keys: &Keys, expected: &ExpectedClaims<'_>) -> Result<Claims> {
         if self.head.crit.is_some() {
             return refused("its head is not understood");
         }
@@ -176,7 +176,7 @@ pub fn fuzz_token(bytes: &[u8]) -> bool {
     let keys = keys.unwrap_or_else(Keys::default);
     let Some(text) = text.and_then(|text| str::from_utf8(text).ok()) else { return false };
     let expected =
-        Expected { issuer: "https://h", client: "svn", nonce: "n", now: 0, access_token: "" };
+        ExpectedClaims { issuer: "https://h", client: "svn", nonce: "n", now: 0, access_token: "" };
     Token::parse(text.trim()).is_ok_and(|token| token.verify(&keys, &expected).is_ok())
 }
 

@@ -62,7 +62,7 @@ impl ServerList {
 
 /// A server that could not be reached.
 #[derive(Clone, Copy, Debug)]
-struct Avoided {
+struct AvoidedServer {
     until: Instant,
     times: u32,
 }
@@ -84,7 +84,7 @@ pub struct Servers {
     settings: ServerList,
     tls: Option<Tls>,
     list: RwLock<Arc<[Name]>>,
-    avoided: Mutex<HashMap<Name, Avoided>>,
+    avoided: Mutex<HashMap<Name, AvoidedServer>>,
 }
 
 impl Servers {
@@ -150,7 +150,7 @@ impl Servers {
     pub fn avoid(&self, name: &Name) {
         let now = Instant::now();
         let mut avoided = self.avoided.lock();
-        let one = avoided.entry(name.clone()).or_insert(Avoided { until: now, times: 0 });
+        let one = avoided.entry(name.clone()).or_insert(AvoidedServer { until: now, times: 0 });
         // Requests that failed together count once.
         if one.until <= now {
             let wait = AVOIDED.saturating_mul(1 << one.times.min(4)).min(MOST_AVOIDED);

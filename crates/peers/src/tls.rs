@@ -15,7 +15,7 @@ use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::server::{NoServerSessionStorage, ParsedCertificate, WebPkiClientVerifier};
 use rustls::sign::{CertifiedKey, SingleCertAndKey};
 use rustls::{CertificateError, ClientConfig, RootCertStore, ServerConfig};
-use sapwood_tls_client::Renewed;
+use sapwood_tls_client::RenewedFiles;
 use tokio::net::TcpStream;
 use tokio_rustls::{TlsAcceptor, TlsConnector};
 
@@ -38,7 +38,7 @@ pub struct TlsFiles {
 
 /// What was read of them.
 #[derive(Clone, Debug)]
-struct Read {
+struct TlsConfigs {
     calls: Arc<ClientConfig>,
     answers: Arc<ServerConfig>,
 }
@@ -49,7 +49,7 @@ pub(crate) struct Tls {
     files: TlsFiles,
     /// The name that this server's certificate has to be for.
     host: String,
-    used: Mutex<Renewed<Read>>,
+    used: Mutex<RenewedFiles<TlsConfigs>>,
 }
 
 impl TlsFiles {
@@ -65,7 +65,7 @@ impl TlsFiles {
         [&self.certificate, &self.key, &self.authorities]
     }
 
-    fn read(&self, host: &str) -> Result<Read> {
+    fn read(&self, host: &str) -> Result<TlsConfigs> {
         let own = sapwood_tls_client::identity::read(&self.certificate, &self.key)?;
         if let Err(why) = own.cert.first().map_or(Ok(()), |own| is_for(own, host)) {
             return Err(Error::Setting(format!("'{}': {why}", self.certificate.display())));
@@ -74,7 +74,7 @@ impl TlsFiles {
         sapwood_tls_client::add_file(&mut roots, &self.authorities)?;
         let roots = Arc::new(roots);
         let calls = calls(&roots, &own).map_err(sapwood_tls_client::Error::from)?;
-        Ok(Read { calls: Arc::new(calls), answers: Arc::new(self.answers(roots, own)?) })
+        Ok(TlsConfigs { calls: Arc::new(calls), answers: Arc::new(self.answers(roots, own)?) })
     }
 
     fn answers(&self, roots: Arc<RootCertStore>, own: Arc<CertifiedKey>) -> Result<ServerConfig> {
@@ -109,12 +109,12 @@ impl Tls {
     /// # Errors
     /// As of [`TlsFiles::check`].
     pub(crate) fn new(files: TlsFiles, host: &str) -> Result<Self> {
-        let used = Mutex::new(Renewed::new(&files.paths(), || files.read(host))?);
+        let used = Mutex::new(RenewedFiles::new(&files.paths(), || files.read(host))?);
         Ok(Self { used, files, host: host.to_owned() })
     }
 
     /// What the next connection uses.
-    fn now(&self) -> Read {
+    fn now(&self) -> TlsConfigs {
         let read = || self.files.read(&self.host);
         self.used.lock().now(&self.files.paths(), read).clone()
     }

@@ -15,7 +15,7 @@ use crate::lines::{
 };
 use crate::rep_index::RepTable;
 use crate::reps::Rep;
-use crate::state::{EntrySegment, File, Location, Packed, RevisionData, State, segment_end};
+use crate::state::{EntrySegment, File, Location, PackedShard, RevisionData, State, segment_end};
 use crate::table::Form;
 
 /// The first line.
@@ -45,7 +45,7 @@ pub fn write(slot: u64, last: Digest, state: &State) -> Vec<u8> {
         let word = if *executable { "program" } else { "file" };
         let _ = writeln!(out, "{word} {} {path}", located(bytes));
     }
-    for (first, Packed { count, data, props, slot }) in packs {
+    for (first, PackedShard { count, data, props, slot }) in packs {
         let _ = writeln!(out, "pack {first} {count} {slot} {} {}", shown(data), shown(props));
     }
     for (revision, data) in data {
@@ -144,7 +144,7 @@ fn add(state: &mut State, order: &mut Order, newest: u64, line: &str) -> Result<
             end.filter(|_| apart).ok_or_else(|| unknown(line))?;
             let (data, props) = (object(a, b, c)?, object(d, e, f)?);
             let slot = earlier(slot, newest)?;
-            insert(&mut state.packs, first, Packed { count, data, props, slot }, line)
+            insert(&mut state.packs, first, PackedShard { count, data, props, slot }, line)
         }
         ["revision", revision, slot, begin, len, sum] => {
             order.reach(2, line)?;

@@ -114,7 +114,7 @@ pub enum Item<'a> {
 
 /// An item as it was read, with where the first of its bytes stands in the entry as stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Found<'a> {
+pub struct FoundItem<'a> {
     /// The item.
     pub item: Item<'a>,
     /// The offset.
@@ -194,7 +194,7 @@ fn write_item(item: &Item<'_>, out: &mut Vec<u8>) {
 ///
 /// # Errors
 /// What is wrong, as the end of a sentence about the entry.
-pub fn parse(body: &[u8], offset: usize) -> Result<(Head, Vec<Found<'_>>), String> {
+pub fn parse(body: &[u8], offset: usize) -> Result<(Head, Vec<FoundItem<'_>>), String> {
     let mut reader = Reader::new(body)?;
     if reader.line()? != MAGIC {
         return Err("has a format that is not known".to_owned());
@@ -205,7 +205,7 @@ pub fn parse(body: &[u8], offset: usize) -> Result<(Head, Vec<Found<'_>>), Strin
     let mut items = Vec::new();
     while !reader.is_at_end() {
         let (item, at) = item(&mut reader)?;
-        items.push(Found { item, at: at.plus(offset) });
+        items.push(FoundItem { item, at: at.plus(offset) });
     }
     Ok((Head { slot, repository, before }, items))
 }

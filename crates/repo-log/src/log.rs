@@ -12,7 +12,7 @@ use sapwood_objects::{Claim, Key, Patience, Record, Store, Token, claim};
 use crate::checkpoint::{self, Due};
 use crate::checkpoints::NewCheckpoint;
 use crate::digest::Digest;
-use crate::entry::{self, Found, Head, Item};
+use crate::entry::{self, FoundItem, Head, Item};
 use crate::error::{Error, Result};
 use crate::places::Place;
 use crate::state::{LOG, Location, State};
@@ -40,7 +40,7 @@ pub struct RepositoryLog {
 }
 
 /// Is called with each item that is folded, and the number of its entry, when the state has it.
-pub type Seen<'a> = dyn FnMut(u64, &Item<'_>) + 'a;
+pub type ItemReceiver<'a> = dyn FnMut(u64, &Item<'_>) + 'a;
 
 impl RepositoryLog {
     /// Reads the log of a store to its end, from its newest checkpoint on; `None` when it has no entry.
@@ -133,14 +133,14 @@ impl RepositoryLog {
     ///
     /// # Errors
     /// As [`Self::open`]
-    pub fn catch_up_with(&mut self, seen: &mut Seen<'_>) -> Result<()> {
+    pub(crate) fn catch_up_with(&mut self, seen: &mut ItemReceiver<'_>) -> Result<()> {
         self.follow(seen, &mut |_| Ok(()))
     }
 
     /// Folds what is new, and calls `after` behind each entry.
     pub(crate) fn follow(
         &mut self,
-        seen: &mut Seen<'_>,
+        seen: &mut ItemReceiver<'_>,
         after: &mut dyn FnMut(&Self) -> Result<()>,
     ) -> Result<()> {
         loop {
@@ -159,7 +159,12 @@ impl RepositoryLog {
     ///
     /// # Errors
     /// [`Error::Damaged`]
-    pub fn fold_page(&mut self, first: u64, page: &[Vec<u8>], seen: &mut Seen<'_>) -> Result<()> {
+    pub fn fold_page(
+        &mut self,
+        first: u64,
+        page: &[Vec<u8>],
+        seen: &mut ItemReceiver<'_>,
+    ) -> Result<()> {
         for (slot, stored) in (first..).zip(page) {
             if slot == self.next {
                 self.fold(stored, seen)?;
@@ -200,7 +205,7 @@ impl RepositoryLog {
         &mut self,
         prepare: &mut Prepare<'_>,
         patience: &mut Patience<'_>,
-        seen: &mut Seen<'_>,
+        seen: &mut ItemReceiver<'_>,
     ) -> Result<bool> {
         loop {
             let Some(items) = prepare(&self.state)? else { return Ok(false) };
@@ -223,7 +228,7 @@ impl RepositoryLog {
     }
 
     /// Applies an entry as it is stored.
-    fn fold(&mut self, stored: &[u8], seen: &mut Seen<'_>) -> Result<()> {
+    fn fold(&mut self, stored: &[u8], seen: &mut ItemReceiver<'_>) -> Result<()> {
         let folded = self.try_fold(stored);
         let (slot, store) = (self.next, self.address().into());
         let items = folded.map_err(|why| Error::Damaged { store, slot, why })?;
@@ -240,7 +245,7 @@ impl RepositoryLog {
         self.state.fits(self.next, &entry::parse(body, Token::LEN)?.1)
     }
 
-    fn try_fold<'a>(&mut self, stored: &'a [u8]) -> Result<Vec<Found<'a>>, String> {
+    fn try_fold<'a>(&mut self, stored: &'a [u8]) -> Result<Vec<FoundItem<'a>>, String> {
         let (_, body) = Record::parse(stored).ok_or("is too short")?;
         let (head, items) = entry::parse(body, Token::LEN)?;
         if head.slot != self.next {

@@ -7,7 +7,7 @@ use sapwood_core::len64;
 use sapwood_objects::Token;
 
 use crate::digest::{Digest, Hasher};
-use crate::entry::{Data, Found, Item, Object};
+use crate::entry::{Data, FoundItem, Item, Object};
 use crate::rep_index::{RepIndex, RepTable};
 
 /// Where the entries are in a store.
@@ -41,7 +41,7 @@ pub enum RevisionData {
 
 /// A shard that is packed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Packed {
+pub struct PackedShard {
     /// How many revisions.
     pub count: u64,
     /// Their data.
@@ -82,7 +82,7 @@ pub struct State {
     /// Files, by path.
     pub files: BTreeMap<String, File>,
     /// Packs, by the first revision.
-    pub packs: BTreeMap<u64, Packed>,
+    pub packs: BTreeMap<u64, PackedShard>,
     /// Data of the revisions that are not packed.
     pub data: BTreeMap<u64, RevisionData>,
     /// Properties that are in no pack, or newer than those there.
@@ -122,7 +122,7 @@ impl State {
         let one =
             |count: usize, bytes: usize| len64(count).times(len64(bytes.plus(size_of::<u64>())));
         one(self.files.len(), size_of::<File>().plus(PATH))
-            .plus(one(self.packs.len(), size_of::<Packed>()))
+            .plus(one(self.packs.len(), size_of::<PackedShard>()))
             .plus(one(self.data.len(), size_of::<RevisionData>()))
             .plus(one(self.props.len(), size_of::<Location>()))
             .plus(one(self.segments.len(), size_of::<EntrySegment>().plus(LENS)))
@@ -133,7 +133,7 @@ impl State {
     ///
     /// # Errors
     /// What does not follow, as the end of a sentence.
-    pub fn apply(&mut self, slot: u64, items: &[Found<'_>]) -> Result<(), String> {
+    pub fn apply(&mut self, slot: u64, items: &[FoundItem<'_>]) -> Result<(), String> {
         self.fits(slot, items)?;
         items.iter().for_each(|found| self.change(slot, found));
         Ok(())
@@ -143,11 +143,11 @@ impl State {
     ///
     /// # Errors
     /// As [`Self::apply`]
-    pub fn fits(&self, slot: u64, items: &[Found<'_>]) -> Result<(), String> {
+    pub fn fits(&self, slot: u64, items: &[FoundItem<'_>]) -> Result<(), String> {
         let mut next = self.revisions;
         let mut segmented = self.segmented;
         let mut tables = 0_u32;
-        for Found { item, .. } in items {
+        for FoundItem { item, .. } in items {
             match item {
                 Item::Segment { first, lens, data } => {
                     let end = segment_end(*first, lens, data).filter(|end| *end <= slot);
@@ -213,7 +213,7 @@ impl State {
         }
     }
 
-    fn change(&mut self, slot: u64, found: &Found<'_>) {
+    fn change(&mut self, slot: u64, found: &FoundItem<'_>) {
         let located = |at: usize, bytes: &[u8]| Location {
             slot,
             at,
@@ -249,8 +249,10 @@ impl State {
             }
             Item::Pack { first, count, data, props } => {
                 let end = first.plus(*count);
-                self.packs
-                    .insert(*first, Packed { count: *count, data: *data, props: *props, slot });
+                self.packs.insert(
+                    *first,
+                    PackedShard { count: *count, data: *data, props: *props, slot },
+                );
                 for revision in *first..end.min(self.revisions) {
                     self.data.remove(&revision);
                     self.props.remove(&revision);

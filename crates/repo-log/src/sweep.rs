@@ -11,7 +11,7 @@ use std::time::{Duration, SystemTime};
 
 use sapwood_core::exact::Exact as _;
 use sapwood_core::len64;
-use sapwood_objects::{Key, Listed, Store, Token};
+use sapwood_objects::{Key, ListedObject, Store, Token};
 
 use crate::checkpoints;
 use crate::entry::{Data, Item};
@@ -36,15 +36,15 @@ pub struct Orphans {
     /// How many of these are too young to be looked at.
     pub young: u64,
     /// Those that no entry names.
-    pub orphans: Vec<Listed>,
+    pub orphans: Vec<ListedObject>,
     /// Those that an entry named, and that a later one has put another in the place of: data in packs, properties in newer ones,
     /// segments of what is packed, tables whose rows are in others.
-    pub superseded: Vec<Listed>,
+    pub superseded: Vec<ListedObject>,
 }
 
 /// What entries name.
 #[derive(Default)]
-struct Named {
+struct NamedObjects {
     /// All of it, and by which entry it lost its place.
     keys: BTreeMap<String, Option<u64>>,
     /// What the state names.
@@ -53,7 +53,7 @@ struct Named {
     changed: bool,
 }
 
-impl Named {
+impl NamedObjects {
     fn note(&mut self, item: &Item<'_>) {
         self.changed |= matches!(item, Item::Pack { .. } | Item::Table { .. });
         for key in named(item).into_iter().flatten() {
@@ -102,7 +102,7 @@ fn live(state: &State) -> BTreeSet<String> {
 pub fn find_orphans(store: &Arc<dyn Store>, age: Duration) -> Result<Orphans> {
     let mut found = Orphans::default();
     let now = now(&**store)?;
-    let mut old: BTreeMap<String, Listed> = BTreeMap::new();
+    let mut old: BTreeMap<String, ListedObject> = BTreeMap::new();
     for part in PARTS.into_iter().chain([CLOCK]) {
         each(&**store, part, &mut |listed| {
             found.objects = found.objects.plus(1);
@@ -115,7 +115,7 @@ pub fn find_orphans(store: &Arc<dyn Store>, age: Duration) -> Result<Orphans> {
     }
     let known = checkpoints::listed(&**store, 0)?;
     let mut log = RepositoryLog::empty(Arc::clone(store))?;
-    let named = RefCell::new(Named::default());
+    let named = RefCell::new(NamedObjects::default());
     log.follow(&mut |_, item| named.borrow_mut().note(item), &mut |log| {
         named.borrow_mut().follow(log);
         Ok(())
@@ -160,7 +160,7 @@ impl Orphans {
     pub fn remove<E: From<Error>>(
         &self,
         store: &dyn Store,
-        removed: &mut dyn FnMut(&Listed) -> Result<(), E>,
+        removed: &mut dyn FnMut(&ListedObject) -> Result<(), E>,
     ) -> Result<(), E> {
         for listed in self.all() {
             store.delete(&listed.key).map_err(Error::from)?;
@@ -170,7 +170,7 @@ impl Orphans {
     }
 
     /// All that may go.
-    pub fn all(&self) -> impl Iterator<Item = &Listed> {
+    pub fn all(&self) -> impl Iterator<Item = &ListedObject> {
         self.orphans.iter().chain(&self.superseded)
     }
 
@@ -202,7 +202,7 @@ fn named(item: &Item<'_>) -> [Option<String>; 2] {
 }
 
 /// All objects of a part.
-fn each(store: &dyn Store, part: &str, take: &mut dyn FnMut(Listed)) -> Result<()> {
+fn each(store: &dyn Store, part: &str, take: &mut dyn FnMut(ListedObject)) -> Result<()> {
     let mut after: Option<Key> = None;
     loop {
         let page = store.list(part, after.as_ref(), PAGE)?;

@@ -188,7 +188,7 @@ pub struct Table {
 
 /// What was found of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Found {
+pub enum Lookup {
     /// Its row.
     Row(Rep),
     /// There is none.
@@ -229,7 +229,7 @@ impl Table {
 
     /// The block that has a text if any has; `None` when none has it.
     #[must_use]
-    pub fn block_with(&self, sha1: &Sha1) -> Option<u64> {
+    pub(crate) fn block_with(&self, sha1: &Sha1) -> Option<u64> {
         let block = self.firsts.partition_point(|first| first <= sha1).checked_sub(1)?;
         let filter = self.filters.tail(block.times(FILTER)).head(FILTER);
         let is_set = |(byte, mask): (usize, u8)| filter.get(byte).is_some_and(|b| b & mask != 0);
@@ -244,14 +244,14 @@ impl Table {
         &self,
         sha1: &Sha1,
         read: impl FnOnce(Range<u64>) -> Result<Vec<u8>, E>,
-    ) -> Result<Found, E> {
-        let Some(block) = self.block_with(sha1) else { return Ok(Found::Nothing) };
+    ) -> Result<Lookup, E> {
+        let Some(block) = self.block_with(sha1) else { return Ok(Lookup::Nothing) };
         let bytes = read(self.form.block(block))?;
         let rows = self.form.rows_of(block, &bytes).filter(|rows| {
             rows.first().map(|row| row.sha1) == self.firsts.get(clamped(block)).copied()
         });
-        let Some(rows) = rows else { return Ok(Found::Damage) };
+        let Some(rows) = rows else { return Ok(Lookup::Damage) };
         let row = rows.into_iter().find(|row| row.sha1 == *sha1);
-        Ok(row.map_or(Found::Nothing, Found::Row))
+        Ok(row.map_or(Lookup::Nothing, Lookup::Row))
     }
 }

@@ -23,7 +23,7 @@ const PIECE: u64 = 1 << 20;
 
 /// What was read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Verified {
+pub struct VerifySummary {
     /// Entries, each with its sum, its place in the chain and what it changes.
     pub entries: u64,
     /// Checkpoints, each with what the entries up to it add up to.
@@ -36,7 +36,7 @@ pub struct Verified {
 ///
 /// # Errors
 /// The first damage: an entry that is not what it was, or is missing before others; an object that is not what it was.
-pub fn verify(store: &Arc<dyn Store>) -> Result<Verified> {
+pub fn verify(store: &Arc<dyn Store>) -> Result<VerifySummary> {
     let address = sapwood_objects::Blobs::address(&**store);
     let (log, checkpoints) = chain(store)?;
     if log.entries() == 0 {
@@ -45,7 +45,7 @@ pub fn verify(store: &Arc<dyn Store>) -> Result<Verified> {
     nothing_behind(&log)?;
     let state = log.state();
     let segments = len64(state.segments.len());
-    let mut verified = Verified { entries: log.entries(), checkpoints, objects: segments };
+    let mut verified = VerifySummary { entries: log.entries(), checkpoints, objects: segments };
     for (_, table) in state.reps.tables() {
         check_table(store, table, state.revisions)?;
         verified.objects.tally(1);

@@ -36,7 +36,7 @@ const FOLDERS: [&str; 9] = [
 ];
 
 /// Is given the first and the last revision of what was written.
-pub type Copied<'a> = &'a mut dyn FnMut(Revnum, Revnum) -> SvnResult<()>;
+pub type CopyProgress<'a> = &'a mut dyn FnMut(Revnum, Revnum) -> SvnResult<()>;
 
 /// Writes the repository of a store to a folder, which must be empty or not be there. What was read of it.
 ///
@@ -54,7 +54,7 @@ pub fn export_saying(
     store: Arc<dyn Store>,
     folder: &Path,
     cancel: &CancelToken,
-    copied: Copied<'_>,
+    copied: CopyProgress<'_>,
 ) -> Result<RepositoryLog> {
     let address = sapwood_objects::Blobs::address(&*store).into();
     let log = RepositoryLog::open(store)?;
@@ -77,7 +77,7 @@ struct Export<'a> {
     layout: Option<Layout>,
     made: BTreeSet<PathBuf>,
     cancel: &'a CancelToken,
-    copied: Copied<'a>,
+    copied: CopyProgress<'a>,
 }
 
 impl Export<'_> {

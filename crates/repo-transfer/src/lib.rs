@@ -15,5 +15,5 @@ mod source;
 mod tests;
 
 pub use error::{Error, Result};
-pub use export::{Copied, export, export_saying};
+pub use export::{CopyProgress, export, export_saying};
 pub use import::import;

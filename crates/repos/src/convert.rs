@@ -25,7 +25,7 @@ pub use sapwood_fs::admin::NewFilesystem;
 use sapwood_fs::txn::{WriteOptions, Writer};
 use sapwood_fs::{Caches, Filesystem, LocalStorage, OpenOptions};
 
-use self::compared::Compared;
+use self::compared::ComparisonState;
 use crate::create::create_of;
 use crate::repository::Repository;
 
@@ -109,7 +109,7 @@ pub fn convert(
     let writer = Writer::new(&copy, write)?;
     let at_once = options.compared_at_once;
     let pair = Pair { source: &source, writer: &writer, threads: options.threads, at_once, cancel };
-    let mut compared = Compared::read(&pair, &to, done)?;
+    let mut compared = ComparisonState::read(&pair, &to, done)?;
     let summaries = commit::revisions(&pair, (done.next(), youngest), notify)?;
     writer.flush_reps();
     folders::copy(&from, &to, cancel)?;

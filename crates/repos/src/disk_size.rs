@@ -24,12 +24,12 @@ const MAX_DEPTH: u32 = 16;
 
 /// A directory of revisions as it was at a time.
 #[derive(Clone)]
-struct Known {
+struct KnownDir {
     changed: SystemTime,
     bytes: u64,
 }
 
-static KNOWN: Mutex<Option<HashMap<PathBuf, Known>>> = Mutex::new(None);
+static KNOWN: Mutex<Option<HashMap<PathBuf, KnownDir>>> = Mutex::new(None);
 
 /// The bytes of all files of a filesystem (the folder `db`), with those of commits in progress. Complete directories of
 /// revisions are looked through once, later ones each time: at most as many files as a shard has revisions.
@@ -72,7 +72,7 @@ fn of_folder(folder: &Path, depth: u32) -> io::Result<u64> {
         if all.len() >= MOST_KNOWN {
             all.clear();
         }
-        all.insert(folder.to_owned(), Known { changed, bytes });
+        all.insert(folder.to_owned(), KnownDir { changed, bytes });
     }
     Ok(bytes)
 }

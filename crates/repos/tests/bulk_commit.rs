@@ -6,7 +6,7 @@ use crate::common;
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::common::crashing::Crashing;
+use crate::common::crashing::CrashingStorage;
 use crate::common::{Growing, commit, losses, open, open_on, reference_verifies, whole, writer};
 use sapwood_core::{PropList, Revnum};
 use sapwood_fs::admin::{CreateOptions, FsxOptions, NewFilesystem};
@@ -100,7 +100,7 @@ fn stopped_after_operations(format: Made, count: u64, step: usize) {
         for loss in losses(operations) {
             growing.renew();
             let before = open(&path).youngest().unwrap();
-            let storage = Crashing::after(operations);
+            let storage = CrashingStorage::after(operations);
             let writer = bulk_writer(&path, Arc::new(storage.clone()));
             let (told, failed) = commit_many(&writer, count, operations % 7);
             drop(writer);

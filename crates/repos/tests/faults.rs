@@ -6,7 +6,7 @@ use crate::common;
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::common::crashing::{Crashing, Loss};
+use crate::common::crashing::{CrashingStorage, Loss};
 use crate::common::{Growing, commit, commit_to, losses, open, read_all, whole, writer};
 use sapwood_core::Revnum;
 use sapwood_fs::admin::CreateOptions;
@@ -32,7 +32,7 @@ fn stopped_while_a_large_text_is_written() {
     // Three operations name the transaction; then the prototype is created and written.
     for operations in 4..12 {
         for loss in losses(operations) {
-            let storage = Crashing::after(operations);
+            let storage = CrashingStorage::after(operations);
             commit_large(&path, Arc::new(storage.clone())).unwrap_err();
             storage.crash(loss);
             assert_eq!(read_all(&path), (Revnum(0), 1));
@@ -62,7 +62,7 @@ fn stopped_at_every_operation() {
                 // One begins a shard, the other does not.
                 for _ in 0..2 {
                     let young = open(&path).youngest().unwrap();
-                    let storage = Crashing::after(operations);
+                    let storage = CrashingStorage::after(operations);
                     let done = commit_to(&path, Arc::new(storage.clone()));
                     stopped |= storage.crash(loss);
                     let what = format!("format {format}, {loss:?} after {operations}");
@@ -104,7 +104,7 @@ fn what_was_told_stays() {
     let path = dir.path().join("repo");
     create(&path, &RepositoryOptions::default()).unwrap();
     for number in 0..20 {
-        let storage = Crashing::after(u64::MAX);
+        let storage = CrashingStorage::after(u64::MAX);
         commit_to(&path, Arc::new(storage.clone())).unwrap();
         let told = commit_to(&path, Arc::new(storage.clone())).unwrap();
         storage.crash(if number == 0 { Loss::Everything } else { Loss::Some(number) });

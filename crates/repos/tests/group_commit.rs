@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::common::crashing::Crashing;
+use crate::common::crashing::CrashingStorage;
 use crate::common::{losses, open, open_on, reference_verifies as verify, whole};
 use sapwood_core::{ErrorCode, Revnum, SvnError};
 use sapwood_fs::admin::CreateOptions;
@@ -63,7 +63,7 @@ fn all_are_there_and_share_the_move_of_current() {
         let mut shared = false;
         for round in 0..50 {
             // Each operation is counted: commits that share need fewer of them.
-            let counting = Crashing::after(u64::MAX);
+            let counting = CrashingStorage::after(u64::MAX);
             let counted = open_on(&path, Arc::new(counting.clone())).unwrap();
             let names: Vec<String> = (0..THREADS).map(|n| format!("/f{round}-{n}")).collect();
             let begin = |name: &String| begin(&counted, name, false).unwrap();
@@ -129,7 +129,7 @@ fn stopped_at_every_operation() {
         let mut stopped = false;
         for (turn, loss) in losses(operations).into_iter().chain(losses(operations + 1)).enumerate()
         {
-            let crashing = Crashing::after(operations);
+            let crashing = CrashingStorage::after(operations);
             let fs = open_on(&path, Arc::new(crashing.clone())).unwrap();
             let names: Vec<String> = (0..3).map(|n| format!("/f{operations}-{turn}-{n}")).collect();
             let txns: sapwood_fs::Result<Vec<Txn>> =

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 
-use crate::common::crashing::{Crashing, Loss};
+use crate::common::crashing::{CrashingStorage, Loss};
 use crate::common::{
     commit, copy_tree, everywhere, losses, open, read_all, reference_commits, reference_verifies,
 };
@@ -161,7 +161,7 @@ fn incremental(engine: Engine) {
         assert_eq!(links.get() > 2, packed);
         let plain = early.with_extension("plain");
         copy_tree(&early, &plain);
-        copy(&source, &plain, Arc::new(Crashing::without_links()), true).unwrap();
+        copy(&source, &plain, Arc::new(CrashingStorage::without_links()), true).unwrap();
         assert_eq!(read_all(&plain), new);
         whole(&plain);
         let left = LocalStorage.list(&plain.join("db")).unwrap();
@@ -217,7 +217,7 @@ fn anew(engine: Engine) {
             let mut stopped = false;
             for loss in losses(operations) {
                 let fresh = dir.path().join(format!("fresh {operations} {loss:?}"));
-                let storage = Crashing::after(operations);
+                let storage = CrashingStorage::after(operations);
                 let done = copy(&source, &fresh, Arc::new(storage.clone()), false);
                 stopped = storage.crash(loss);
                 assert_eq!(done.is_err(), stopped, "{done:?}");
@@ -266,7 +266,7 @@ fn taken_up_by_the_reference(engine: Engine) {
     let (mut blocked, mut taken_up) = (0, 0);
     for operations in 0.. {
         let fresh = dir.path().join(format!("fresh {operations}"));
-        let storage = Crashing::after(operations);
+        let storage = CrashingStorage::after(operations);
         let _ = copy(&source, &fresh, Arc::new(storage.clone()), true);
         if !storage.crash(Loss::Nothing) {
             break;

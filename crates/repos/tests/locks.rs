@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 
-use crate::common::crashing::{Crashing, Loss};
+use crate::common::crashing::{CrashingStorage, Loss};
 use sapwood_core::{CancelToken, Depth, SvnError};
 use sapwood_fs::admin::pack::PackOptions;
 use sapwood_fs::admin::{CreateOptions, FsxOptions, NewFilesystem};
@@ -282,7 +282,7 @@ fn stopped_at_every_operation() {
         // File systems keep the order of moves: names are not left each as it may be.
         let moments = [operations * 3, operations * 5, operations * 7].map(Loss::Since);
         for loss in [Loss::Nothing, Loss::Contents, Loss::Everything].into_iter().chain(moments) {
-            let storage = Crashing::after(operations);
+            let storage = CrashingStorage::after(operations);
             let done = writer(&path, Arc::new(storage.clone())).lock_paths(&targets, &OPTIONS);
             let told: Vec<_> =
                 done.each.iter().filter(|(_, r)| r.is_ok()).map(|(p, _)| p.as_str()).collect();
@@ -299,7 +299,7 @@ fn stopped_at_every_operation() {
             let done = healthy.lock_paths(&targets, &LockOptions { steal: true, ..OPTIONS });
             assert!(done.failure.is_none() && done.each.iter().all(|(_, result)| result.is_ok()));
             assert_eq!(locked(&path).len(), 2);
-            let storage = Crashing::after(operations);
+            let storage = CrashingStorage::after(operations);
             let writer = writer(&path, Arc::new(storage.clone()));
             let done = writer.unlock_paths(&unlock, Some("ann"), true);
             let told: Vec<_> =

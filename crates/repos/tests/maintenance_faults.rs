@@ -8,7 +8,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::common::crashing::{Crashing, Loss};
+use crate::common::crashing::{CrashingStorage, Loss};
 use crate::common::{commit, copy_tree, everywhere, open, open_on, read_all};
 use crate::common::{reference_verifies, repository_on, text, whole, writer};
 use sapwood_core::{CancelToken, Revnum};
@@ -59,7 +59,7 @@ fn packs(format: u32, logical: bool) {
     for left in [5, operations / 2, operations - 3] {
         let part = dir.path().join(format!("part{left}"));
         copy_tree(&path, &part);
-        let storage = Crashing::after(left);
+        let storage = CrashingStorage::after(left);
         pack(&part, Arc::new(storage.clone()), true).unwrap_err();
         assert!(storage.crash(Loss::Everything));
         commit(&part);

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
 
-use crate::common::crashing::Crashing;
+use crate::common::crashing::CrashingStorage;
 use crate::common::{losses, open, writer};
 use sapwood_core::{PropList, Revnum};
 use sapwood_fs::{LocalStorage, WriteStorage};
@@ -49,7 +49,7 @@ fn stopped_at_every_operation() {
         for operations in 0.. {
             let mut stopped = false;
             for (turn, loss) in (0u64..).zip(losses(operations)) {
-                let storage = Crashing::after(operations);
+                let storage = CrashingStorage::after(operations);
                 let new = value(operations * 100 + turn);
                 let done = set(&path, Arc::new(storage.clone()), revision, &new);
                 stopped = storage.crash(loss);

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 
-use crate::common::crashing::Crashing;
+use crate::common::crashing::CrashingStorage;
 use crate::common::{losses, whole};
 use sapwood_core::{ErrorCode, Revnum, SvnError};
 use sapwood_fs::admin::CreateOptions;
@@ -250,7 +250,7 @@ fn stopped_at_every_operation() {
         let mut stopped = false;
         for (turn, loss) in losses(operations).into_iter().enumerate() {
             let before = place.fs().youngest().unwrap();
-            let storage = Crashing::after(operations);
+            let storage = CrashingStorage::after(operations);
             let writer = common::writer(&place.path, Arc::new(storage.clone())).unwrap();
             let file = format!("/f{operations}-{turn}");
             let run = || -> Result<Revnum, sapwood_fs::Error> {

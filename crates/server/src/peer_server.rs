@@ -23,7 +23,7 @@ use crate::common::current::Current;
 use crate::common::listener::STACK;
 use crate::common::metrics::Limit;
 use crate::common::operation_log::Subject;
-use crate::common::slots::Accepted;
+use crate::common::slots::AcceptedClient;
 use crate::common::state::ServerState;
 use crate::dav::{self, Http};
 use crate::splice::{self, Turns};
@@ -223,7 +223,7 @@ fn serve_svn(shared: &Arc<ServerState>, stream: PeerStream, caller: Caller, addr
         return shared.metrics.limit(Limit::ConnectionsOfAddress);
     };
     let shared = Arc::clone(shared);
-    let serve = move |accepted: &Accepted| {
+    let serve = move |accepted: &AcceptedClient| {
         // The session has logged what went wrong.
         let _ = svn::serve_forwarded(&shared, accepted, caller);
     };

@@ -13,9 +13,9 @@ use std::time::{Duration, Instant};
 use parking_lot::Mutex;
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 
-use crate::common::ending::{Ending, WriteInProgress};
+use crate::common::ending::{Shutdown, WriteInProgress};
 use crate::common::settings::Limits;
-use crate::common::standing::Standing;
+use crate::common::standing::IdleTimes;
 use crate::common::state::ServerState;
 
 /// Bytes that are on their way at a time, in each direction.
@@ -32,9 +32,9 @@ enum Side {
 #[derive(Debug)]
 pub(crate) struct Turns {
     last: Mutex<(Instant, Option<WriteInProgress>)>,
-    ending: Arc<Ending>,
+    ending: Arc<Shutdown>,
     /// Where it is entered that the client is idle.
-    idle: Option<(Arc<Standing>, Arc<Socket>)>,
+    idle: Option<(Arc<IdleTimes>, Arc<Socket>)>,
     limits: Limits,
 }
 

@@ -37,7 +37,7 @@ use self::bounded::Store;
 use self::governor::Governor;
 use self::in_use::InUse;
 use self::key::Key;
-use self::loading::Loading;
+use self::loading::KeysInProgress;
 use self::open_files::FileTable;
 use self::tally::Tally;
 
@@ -86,7 +86,7 @@ pub struct Caches {
     folders: FileTable,
     block_reads: AtomicU64,
     /// Blocks that are being read.
-    loading: Loading,
+    loading: KeysInProgress,
     /// Threads that read ahead now.
     pub(crate) readers: AtomicUsize,
     /// The number of further files that are requested ahead without checking whether the system has them in
@@ -190,7 +190,7 @@ impl Caches {
             files: FileTable::new(crate::handles::limit(MAX_FILES, 8)),
             folders: FileTable::new(crate::handles::limit(MAX_FOLDERS, 16)),
             block_reads: AtomicU64::new(0),
-            loading: Loading::default(),
+            loading: KeysInProgress::default(),
             readers: AtomicUsize::new(0),
             not_in_memory: AtomicU32::new(0),
             governor: Governor::new(values, bytes, resident),

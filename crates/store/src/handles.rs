@@ -48,7 +48,7 @@ pub fn limit(most: usize, part: u64) -> usize {
 /// Whether an error says that there are no handles left: of the process (EMFILE), or of the system
 /// (ENFILE).
 #[must_use]
-pub fn are_out(error: &io::Error) -> bool {
+pub(crate) fn are_out(error: &io::Error) -> bool {
     let errno = rustix::io::Errno::from_io_error(error);
     matches!(errno, Some(rustix::io::Errno::MFILE | rustix::io::Errno::NFILE))
 }

@@ -1,7 +1,7 @@
 //! A local storage on a machine that will crash.
 //!
 //! It lets the first N operations through and fails all later ones, as a killed process or a full
-//! disk does; the last write is torn. Then [`Crashing::crash`] brings the files to what such a crash
+//! disk does; the last write is torn. Then [`CrashingStorage::crash`] brings the files to what such a crash
 //! of the machine may leave: contents that were not synced are lost, and so are names.
 //!
 //! For each name that was made, replaced or removed, all that it stood for since it was last durable
@@ -159,9 +159,9 @@ impl Machine {
 
 /// A local storage that stops working.
 #[derive(Clone, Debug)]
-pub struct Crashing(Arc<Mutex<Machine>>);
+pub struct CrashingStorage(Arc<Mutex<Machine>>);
 
-impl Crashing {
+impl CrashingStorage {
     /// One that lets `left` operations through.
     #[must_use]
     pub fn after(left: u64) -> Self {
@@ -286,7 +286,7 @@ struct Fragile {
     inner: Box<dyn NewFile>,
     path: PathBuf,
     number: usize,
-    storage: Crashing,
+    storage: CrashingStorage,
 }
 
 impl NewFile for Fragile {
@@ -323,7 +323,7 @@ impl NewFile for Fragile {
     }
 }
 
-impl Storage for Crashing {
+impl Storage for CrashingStorage {
     fn open(&self, path: &Path) -> io::Result<Arc<dyn StoredFile>> {
         LocalStorage.open(path)
     }
@@ -338,7 +338,7 @@ impl Storage for Crashing {
     }
 }
 
-impl WriteStorage for Crashing {
+impl WriteStorage for CrashingStorage {
     fn create(&self, path: &Path) -> io::Result<Box<dyn NewFile>> {
         let mut machine = self.step()?;
         let before = machine.at(path);

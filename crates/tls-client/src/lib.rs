@@ -1,6 +1,6 @@
 //! The client's side of TLS for everything that asks other servers: which authorities are trusted, and the
 //! configuration of connections that follows from it. And for servers: what proves who they are ([`identity`]), and files that are
-//! read again when they change ([`Renewed`]).
+//! read again when they change ([`RenewedFiles`]).
 //!
 //! Invariant: a file of authorities that cannot be read whole gives no configuration: never a connection that trusts
 //! less or more than the file says.
@@ -18,7 +18,7 @@ use rustls::pki_types::pem::{self, PemObject as _};
 use rustls::{ClientConfig, ConfigBuilder, RootCertStore, WantsVerifier};
 
 pub use crate::error::{Error, Result};
-pub use crate::renewed::Renewed;
+pub use crate::renewed::RenewedFiles;
 
 /// What a certificate begins with in a PEM file.
 const BEGIN: &str = "-----BEGIN CERTIFICATE-----";

@@ -10,12 +10,12 @@ type Stamp = Vec<Option<SystemTime>>;
 
 /// What was read of files.
 #[derive(Debug)]
-pub struct Renewed<T> {
+pub struct RenewedFiles<T> {
     stamp: Stamp,
     read: T,
 }
 
-impl<T> Renewed<T> {
+impl<T> RenewedFiles<T> {
     /// Reads `files` for the first time.
     ///
     /// # Errors
@@ -73,9 +73,9 @@ mod tests {
             reads.set(reads.get() + 1);
             std::fs::read_to_string(&one)?.parse().map_err(std::io::Error::other)
         };
-        assert!(Renewed::<u8>::new(&files, read).is_err());
+        assert!(RenewedFiles::<u8>::new(&files, read).is_err());
         write(&one, "1");
-        let mut renewed: Renewed<u8> = Renewed::new(&files, read).unwrap();
+        let mut renewed: RenewedFiles<u8> = RenewedFiles::new(&files, read).unwrap();
         assert_eq!((*renewed.now(&files, read), reads.get()), (1, 2));
         write(&one, "half written");
         assert_eq!(

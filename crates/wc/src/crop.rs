@@ -7,7 +7,7 @@ use sapwood_core::{CancelToken, Depth, ErrorCode};
 use crate::base::Removal;
 use crate::db::{Db, Kind, Paths, Presence, parent_of};
 use crate::error::{Error, Result};
-use crate::gather::Gathered;
+use crate::gather::GatheredChanges;
 use crate::local::subtree;
 use crate::root::{Disk, WorkingCopy};
 use crate::status::{Options, State};
@@ -132,7 +132,7 @@ fn crop_below(
 }
 
 fn crop_children(
-    gathered: &Gathered<'_>,
+    gathered: &GatheredChanges<'_>,
     relpath: &RelPath,
     (old, new): (Depth, Depth),
     cancel: &CancelToken,

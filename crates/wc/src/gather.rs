@@ -24,7 +24,7 @@ const LONGEST: Duration = Duration::from_secs(2);
 pub type Notifier<'t> = dyn Fn(&Notify<'_>) + 't;
 
 /// Changes that are made together.
-pub struct Gathered<'g> {
+pub struct GatheredChanges<'g> {
     wc: &'g WorkingCopy,
     cancel: &'g CancelToken,
     notify: &'g Notifier<'g>,
@@ -36,9 +36,9 @@ pub struct Gathered<'g> {
     nested: bool,
 }
 
-impl std::fmt::Debug for Gathered<'_> {
+impl std::fmt::Debug for GatheredChanges<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Gathered").field("root", &self.wc.root()).finish_non_exhaustive()
+        f.debug_struct("GatheredChanges").field("root", &self.wc.root()).finish_non_exhaustive()
     }
 }
 
@@ -47,10 +47,10 @@ pub(crate) fn gather<T, E: From<Error>>(
     wc: &WorkingCopy,
     cancel: &CancelToken,
     notify: &Notifier<'_>,
-    work: impl FnOnce(&Gathered<'_>) -> std::result::Result<T, E>,
+    work: impl FnOnce(&GatheredChanges<'_>) -> std::result::Result<T, E>,
 ) -> std::result::Result<T, E> {
     wc.db().released(|| {
-        let gathered = Gathered {
+        let gathered = GatheredChanges {
             wc,
             cancel,
             notify,
@@ -67,7 +67,7 @@ pub(crate) fn gather<T, E: From<Error>>(
     })
 }
 
-impl Gathered<'_> {
+impl GatheredChanges<'_> {
     /// The working copy.
     #[must_use]
     pub const fn wc(&self) -> &WorkingCopy {
@@ -106,7 +106,7 @@ impl Gathered<'_> {
         if self.is_enough() { self.commit() } else { Ok(()) }
     }
 
-    /// As [`Gathered::step`], between targets that have locks of their own.
+    /// As [`GatheredChanges::step`], between targets that have locks of their own.
     ///
     /// # Errors
     /// As there.

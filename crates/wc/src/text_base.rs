@@ -84,7 +84,7 @@ impl Drop for TextBaseFile {
 
 /// A text that is needed and not there.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Missing {
+pub struct MissingText {
     /// Its name.
     pub sha1: Sha1,
     /// The repository's root.
@@ -192,7 +192,7 @@ pub(crate) fn missing_text_bases(
     wc: &WorkingCopy,
     relpath: &RelPath,
     cancel: &CancelToken,
-) -> Result<Vec<Missing>> {
+) -> Result<Vec<MissingText>> {
     if wc.stores_pristines() {
         return Ok(Vec::new());
     }
@@ -219,7 +219,12 @@ pub(crate) fn missing_text_bases(
             });
         };
         let root = wc.db().repository(id)?.root;
-        missing.push(Missing { sha1: layer.sha1, root, repos_path, revision: Revnum(revision) });
+        missing.push(MissingText {
+            sha1: layer.sha1,
+            root,
+            repos_path,
+            revision: Revnum(revision),
+        });
     }
     Ok(missing)
 }
@@ -228,7 +233,7 @@ pub(crate) fn missing_text_bases(
 pub(crate) fn hydrate(
     db: &Db,
     disk: &Disk,
-    missing: &Missing,
+    missing: &MissingText,
     fetch: impl FnOnce(&mut dyn io::Write) -> Result<()>,
 ) -> Result<()> {
     let mut writer = write_pristine(disk)?;

@@ -15,7 +15,7 @@ use crate::budget::{self, Budget};
 use crate::fault::{Fault, Result};
 use crate::layout::{self, Subject, Tab};
 use crate::reply::Reply;
-use crate::view::{Change, Found};
+use crate::view::{Change, FoundNode};
 use crate::{text, times, words};
 
 /// A number of revisions.
@@ -40,7 +40,7 @@ pub(crate) struct Branch {
 /// Those of a project.
 #[derive(Debug)]
 pub(crate) struct Branches {
-    pub(crate) found: Found,
+    pub(crate) found: FoundNode,
     pub(crate) branches: Vec<Branch>,
     pub(crate) tags: Vec<Branch>,
     /// Whether there are more.
@@ -49,7 +49,7 @@ pub(crate) struct Branches {
 
 /// The trunk, beside which branches are seen.
 struct Trunk {
-    found: Found,
+    found: FoundNode,
     /// Its own revisions, youngest first, as far as they are known.
     revisions: Vec<Revnum>,
     is_whole: bool,
@@ -82,7 +82,11 @@ impl Branches {
 }
 
 /// What is called so in a folder, if it is a directory that may be read.
-pub(crate) fn below(request: &Request<'_>, found: &Found, name: &str) -> Result<Option<Found>> {
+pub(crate) fn below(
+    request: &Request<'_>,
+    found: &FoundNode,
+    name: &str,
+) -> Result<Option<FoundNode>> {
     match request.view.find(&found.path.child(name), Some(found.revision), None) {
         Ok(child) if child.node.kind() == NodeKind::Dir => Ok(Some(child)),
         Ok(_) | Err(Fault::Missing) => Ok(None),
@@ -91,7 +95,7 @@ pub(crate) fn below(request: &Request<'_>, found: &Found, name: &str) -> Result<
 }
 
 impl Trunk {
-    fn read(request: &Request<'_>, found: &Found) -> Result<Option<Self>> {
+    fn read(request: &Request<'_>, found: &FoundNode) -> Result<Option<Self>> {
         let Some(found) = below(request, found, "trunk")? else { return Ok(None) };
         let most = budget::LACKING;
         let changes = request.view.log(&found.path, found.revision, most)?;
@@ -104,7 +108,7 @@ impl Trunk {
 impl Branch {
     fn read(
         request: &Request<'_>,
-        folder: &Found,
+        folder: &FoundNode,
         name: &str,
         trunk: Option<&Trunk>,
         budget: &Budget,
@@ -135,7 +139,11 @@ impl Branch {
 const COPIES: usize = 16;
 
 /// The revision that copied a branch off the trunk, and the one of the trunk that it copied.
-fn fork(request: &Request<'_>, branch: &Found, trunk: &FsPath) -> Result<Option<(Revnum, Revnum)>> {
+fn fork(
+    request: &Request<'_>,
+    branch: &FoundNode,
+    trunk: &FsPath,
+) -> Result<Option<(Revnum, Revnum)>> {
     let (mut path, mut revision) = (branch.path.clone(), branch.revision);
     for _ in 0..COPIES {
         let Some(copy) = request.view.copy_of(&path, revision)? else { return Ok(None) };
@@ -175,7 +183,7 @@ pub(crate) fn page(request: &Request<'_>) -> Result<Reply> {
     Ok(layout::reply(request, words::BRANCHES, Tab::Branches, &Subject::of(&read.found), &body))
 }
 
-fn table(request: &Request<'_>, found: &Found, rows: &[Branch], has_counts: bool) -> Markup {
+fn table(request: &Request<'_>, found: &FoundNode, rows: &[Branch], has_counts: bool) -> Markup {
     html! {
         div.wide { table.list {
             thead { tr {
@@ -202,7 +210,7 @@ fn table(request: &Request<'_>, found: &Found, rows: &[Branch], has_counts: bool
     }
 }
 
-fn name(request: &Request<'_>, found: &Found, row: &Branch) -> Markup {
+fn name(request: &Request<'_>, found: &FoundNode, row: &Branch) -> Markup {
     html! {
         a href=(request.links.tree(&row.path, found.sticky)) { bdi { (text::shown(row.path.name())) } }
         @if let Some((path, revision)) = &row.from {

@@ -14,7 +14,7 @@ use crate::fault::{Fault, Result};
 use crate::layout::{self, Subject, Tab};
 use crate::pictures::{self, Side};
 use crate::reply::Reply;
-use crate::view::Found;
+use crate::view::FoundNode;
 use crate::{delta, text, words};
 
 pub(crate) fn page(request: &Request<'_>) -> Result<Reply> {
@@ -32,7 +32,7 @@ pub(crate) fn page(request: &Request<'_>) -> Result<Reply> {
 }
 
 /// What a place is compared with, if the address says that.
-fn older(request: &Request<'_>, new: &Found) -> Result<Option<Found>> {
+fn older(request: &Request<'_>, new: &FoundNode) -> Result<Option<FoundNode>> {
     let (view, query) = (request.view, &request.address.query);
     match (&query.with, query.from) {
         (Some(path), from) => view.find(path, from.or(Some(new.revision)), None).map(Some),
@@ -48,7 +48,7 @@ pub(crate) fn value(request: &Request<'_>) -> Result<Value> {
     let mut walk = Walk::new(request, &value_of_pair);
     walk.pair(Some(&old), Some(&new))?;
     let place =
-        |found: &Found| json!({ "path": found.path.as_str(), "revision": found.revision.0 });
+        |found: &FoundNode| json!({ "path": found.path.as_str(), "revision": found.revision.0 });
     Ok(json!({
         "old": place(&old), "new": place(&new), "files": walk.blocks, "complete": !walk.is_cut,
     }))
@@ -70,7 +70,7 @@ fn value_of_pair(request: &Request<'_>, pair: &Pair<'_>, budget: &Budget) -> Res
     Ok(Some(delta::values::file(&pair.shown.path, action, is_dir, before, props, text)))
 }
 
-fn form(request: &Request<'_>, new: &Found) -> Markup {
+fn form(request: &Request<'_>, new: &FoundNode) -> Markup {
     let query = &request.address.query;
     let (from, with) = (query.from, query.with.as_deref());
     html! {
@@ -87,8 +87,8 @@ fn form(request: &Request<'_>, new: &Found) -> Markup {
     }
 }
 
-fn differences(request: &Request<'_>, old: &Found, new: &Found) -> Result<Markup> {
-    let pair = |found: &Found| format!("{}@{}", found.path, found.revision);
+fn differences(request: &Request<'_>, old: &FoundNode, new: &FoundNode) -> Result<Markup> {
+    let pair = |found: &FoundNode| format!("{}@{}", found.path, found.revision);
     let head = html! {
         p { bdi { (text::shown(&pair(old))) } " \u{2192} " bdi { (text::shown(&pair(new))) } }
     };
@@ -128,7 +128,7 @@ impl<'a, T> Walk<'a, T> {
     }
 
     /// Compares two nodes, and what is below them.
-    fn pair(&mut self, old: Option<&Found>, new: Option<&Found>) -> Result<()> {
+    fn pair(&mut self, old: Option<&FoundNode>, new: Option<&FoundNode>) -> Result<()> {
         let mut waiting = vec![(old.map(copy), new.map(copy))];
         while let Some((old, new)) = waiting.pop() {
             self.seen = self.seen.plus(1);
@@ -149,7 +149,7 @@ impl<'a, T> Walk<'a, T> {
             if let Some(pair) = Pair::of(old.as_ref(), new.as_ref())? {
                 self.blocks.extend((self.show)(self.request, &pair, &self.budget)?);
             }
-            let is_dir = |found: &Option<Found>| {
+            let is_dir = |found: &Option<FoundNode>| {
                 found.as_ref().is_some_and(|found| found.node.kind() == NodeKind::Dir)
             };
             if is_dir(&old) && is_dir(&new) {
@@ -162,16 +162,16 @@ impl<'a, T> Walk<'a, T> {
     /// The pairs of entries that may differ, the first one last.
     fn children(
         &self,
-        old: Option<&Found>,
-        new: Option<&Found>,
-    ) -> Result<Vec<(Option<Found>, Option<Found>)>> {
+        old: Option<&FoundNode>,
+        new: Option<&FoundNode>,
+    ) -> Result<Vec<(Option<FoundNode>, Option<FoundNode>)>> {
         let mut names = std::collections::BTreeSet::new();
         for found in [old, new].into_iter().flatten() {
             names.extend(self.request.view.entries(found)?.into_iter().map(|name| name.name));
         }
         let mut pairs = Vec::new();
         for name in names.into_iter().rev() {
-            let of = |found: Option<&Found>| -> Result<Option<Found>> {
+            let of = |found: Option<&FoundNode>| -> Result<Option<FoundNode>> {
                 let Some(found) = found else { return Ok(None) };
                 let path = found.path.child(&name);
                 match self.request.view.find(&path, Some(found.revision), None) {
@@ -195,10 +195,10 @@ impl<'a, T> Walk<'a, T> {
 
 /// Two nodes that differ themselves, in their texts or properties.
 struct Pair<'f> {
-    old: Option<&'f Found>,
-    new: Option<&'f Found>,
+    old: Option<&'f FoundNode>,
+    new: Option<&'f FoundNode>,
     /// The one that is named.
-    shown: &'f Found,
+    shown: &'f FoundNode,
     old_props: Arc<PropList>,
     new_props: Arc<PropList>,
     /// Whether the texts of files differ, or there is one on one side only.
@@ -206,9 +206,9 @@ struct Pair<'f> {
 }
 
 impl<'f> Pair<'f> {
-    fn of(old: Option<&'f Found>, new: Option<&'f Found>) -> Result<Option<Self>> {
+    fn of(old: Option<&'f FoundNode>, new: Option<&'f FoundNode>) -> Result<Option<Self>> {
         let Some(shown) = new.or(old) else { return Ok(None) };
-        let props = |found: Option<&Found>| -> Result<Arc<PropList>> {
+        let props = |found: Option<&FoundNode>| -> Result<Arc<PropList>> {
             match found {
                 Some(found) => Ok(found.node.props()?),
                 None => Ok(Arc::new(PropList::new())),
@@ -227,11 +227,11 @@ impl<'f> Pair<'f> {
         Ok(is_shown.then_some(Self { old, new, shown, old_props, new_props, differs }))
     }
 
-    fn old_file(&self) -> Option<&'f Found> {
+    fn old_file(&self) -> Option<&'f FoundNode> {
         self.old.filter(|_| is_file(self.old))
     }
 
-    fn new_file(&self) -> Option<&'f Found> {
+    fn new_file(&self) -> Option<&'f FoundNode> {
         self.new.filter(|_| is_file(self.new))
     }
 
@@ -244,7 +244,7 @@ impl<'f> Pair<'f> {
     }
 }
 
-fn is_file(found: Option<&Found>) -> bool {
+fn is_file(found: Option<&FoundNode>) -> bool {
     found.is_some_and(|found| found.node.kind() == NodeKind::File)
 }
 
@@ -274,7 +274,7 @@ fn shown_pair(request: &Request<'_>, pair: &Pair<'_>, budget: &Budget) -> Result
 }
 
 /// The part of the page about one path.
-fn block(request: &Request<'_>, shown: &Found, word: &str, body: &Markup) -> Markup {
+fn block(request: &Request<'_>, shown: &FoundNode, word: &str, body: &Markup) -> Markup {
     let slash = if shown.node.kind() == NodeKind::Dir && !shown.path.is_root() { "/" } else { "" };
     html! {
         section.file {
@@ -292,19 +292,19 @@ fn block(request: &Request<'_>, shown: &Found, word: &str, body: &Markup) -> Mar
 /// What two files show, if they are pictures.
 fn pictures(
     request: &Request<'_>,
-    old: Option<&Found>,
-    new: Option<&Found>,
+    old: Option<&FoundNode>,
+    new: Option<&FoundNode>,
 ) -> Result<Option<Markup>> {
     let (old, new) = (old.map(side), new.map(side));
     pictures::compared(request.links, old.as_ref(), new.as_ref())
 }
 
-fn side(found: &Found) -> Side<'_> {
+fn side(found: &FoundNode) -> Side<'_> {
     Side { node: &found.node, path: &found.path, revision: found.revision }
 }
 
-fn copy(found: &Found) -> Found {
-    Found {
+fn copy(found: &FoundNode) -> FoundNode {
+    FoundNode {
         root: found.root.clone(),
         node: found.node.clone(),
         path: found.path.clone(),

@@ -14,7 +14,7 @@ use crate::budget::{self, Budget};
 use crate::fault::{Fault, Result};
 use crate::layout::{self, Subject, Tab};
 use crate::reply::Reply;
-use crate::view::{Change, Found, Name};
+use crate::view::{Change, FoundNode, Name};
 use crate::{file, markdown, text, times, words};
 
 /// An entry with what its row shows.
@@ -37,7 +37,7 @@ pub(crate) struct Listing {
 }
 
 impl Listing {
-    pub(crate) fn read(request: &Request<'_>, found: &Found, budget: &Budget) -> Result<Self> {
+    pub(crate) fn read(request: &Request<'_>, found: &FoundNode, budget: &Budget) -> Result<Self> {
         let names = request.view.entries(found)?;
         let (all, readme) = (names.len(), readme_of(&names));
         let pages = all.div_ceil(budget::ENTRIES).max(1);
@@ -52,7 +52,7 @@ impl Listing {
     }
 }
 
-pub(crate) fn page(request: &Request<'_>, found: &Found) -> Result<Reply> {
+pub(crate) fn page(request: &Request<'_>, found: &FoundNode) -> Result<Reply> {
     let budget = Budget::new();
     let listing = Listing::read(request, found, &budget)?;
     let last = request.view.change_of(&found.node)?;
@@ -77,7 +77,7 @@ pub(crate) fn page(request: &Request<'_>, found: &Found) -> Result<Reply> {
 
 fn rows(
     request: &Request<'_>,
-    found: &Found,
+    found: &FoundNode,
     names: Vec<Name>,
     budget: &Budget,
 ) -> Result<Vec<Row>> {
@@ -103,7 +103,7 @@ fn rows(
     Ok(rows)
 }
 
-fn table(request: &Request<'_>, found: &Found, rows: &[Row]) -> Markup {
+fn table(request: &Request<'_>, found: &FoundNode, rows: &[Row]) -> Markup {
     let links = request.links;
     html! {
         table.list {
@@ -135,7 +135,7 @@ fn table(request: &Request<'_>, found: &Found, rows: &[Row]) -> Markup {
     }
 }
 
-fn name(request: &Request<'_>, found: &Found, row: &Row) -> Markup {
+fn name(request: &Request<'_>, found: &FoundNode, row: &Row) -> Markup {
     let path = found.path.child(&row.name.name);
     let mark = if row.name.is_dir { "icon folder" } else { "icon file" };
     html! {
@@ -147,7 +147,7 @@ fn name(request: &Request<'_>, found: &Found, row: &Row) -> Markup {
 }
 
 /// The links to archives of a directory.
-fn archives(request: &Request<'_>, found: &Found) -> Markup {
+fn archives(request: &Request<'_>, found: &FoundNode) -> Markup {
     html! {
         div.actions {
             span {}
@@ -163,7 +163,7 @@ fn archives(request: &Request<'_>, found: &Found) -> Markup {
 }
 
 /// The links to the pages before and after one of many.
-fn page_links(request: &Request<'_>, found: &Found, listing: &Listing) -> Markup {
+fn page_links(request: &Request<'_>, found: &FoundNode, listing: &Listing) -> Markup {
     let Listing { rows, page, pages, first, all, .. } = listing;
     let base = request.links.tree(&found.path, found.sticky);
     let mark = if found.sticky.is_some() { '&' } else { '?' };
@@ -188,7 +188,7 @@ fn readme_of(names: &[Name]) -> Option<String> {
     Some(best.1.name.clone())
 }
 
-fn readme_body(request: &Request<'_>, found: &Found, name: &str) -> Result<Option<Markup>> {
+fn readme_body(request: &Request<'_>, found: &FoundNode, name: &str) -> Result<Option<Markup>> {
     let Some(node) = found.node.child(name)? else { return Ok(None) };
     let Some(text) = short_text(&node)? else { return Ok(None) };
     let path = found.path.child(name);

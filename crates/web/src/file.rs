@@ -14,10 +14,10 @@ use crate::highlight::Highlighter;
 use crate::layout::{self, Subject, Tab};
 use crate::links::with_field;
 use crate::reply::Reply;
-use crate::view::Found;
+use crate::view::FoundNode;
 use crate::{code, locks, media, text, times, words, wrapping};
 
-pub(crate) fn page(request: &Request<'_>, found: &Found) -> Result<Reply> {
+pub(crate) fn page(request: &Request<'_>, found: &FoundNode) -> Result<Reply> {
     let last = request.view.change_of(&found.node)?;
     let raw = request.links.raw(&found.path, found.revision);
     let size = found.node.length()?;
@@ -44,7 +44,7 @@ pub(crate) fn page(request: &Request<'_>, found: &Found) -> Result<Reply> {
 }
 
 /// The address of this page, but for how its lines are wrapped.
-fn own_address(request: &Request<'_>, found: &Found) -> String {
+fn own_address(request: &Request<'_>, found: &FoundNode) -> String {
     let query = &request.address.query;
     let address = request.links.tree(&found.path, found.sticky);
     match (query.page, query.lines) {
@@ -54,7 +54,7 @@ fn own_address(request: &Request<'_>, found: &Found) -> String {
     }
 }
 
-fn lock(request: &Request<'_>, found: &Found) -> Result<Option<Markup>> {
+fn lock(request: &Request<'_>, found: &FoundNode) -> Result<Option<Markup>> {
     // Locks are on paths of the newest revision.
     if found.sticky.is_some() {
         return Ok(None);
@@ -94,7 +94,7 @@ impl Contents {
     }
 }
 
-fn contents(request: &Request<'_>, found: &Found, raw: &str) -> Result<Contents> {
+fn contents(request: &Request<'_>, found: &FoundNode, raw: &str) -> Result<Contents> {
     let props = found.node.props()?;
     let media = props.get_str(names::MIME_TYPE);
     let is_picture = is_picture(&found.path, media);
@@ -138,7 +138,7 @@ fn contents(request: &Request<'_>, found: &Found, raw: &str) -> Result<Contents>
     Ok(Contents { shown, has_lines })
 }
 
-fn picture(found: &Found, raw: &str) -> Markup {
+fn picture(found: &FoundNode, raw: &str) -> Markup {
     html! { figure.picture { img src=(raw) alt=(text::shown(found.path.name())); } }
 }
 
@@ -165,7 +165,7 @@ fn numbered(path: &FsPath, lines: &[String], first: u64, marked: Option<(u64, u6
     }
 }
 
-fn pages(request: &Request<'_>, found: &Found, first: u64, count: u64, is_end: bool) -> Markup {
+fn pages(request: &Request<'_>, found: &FoundNode, first: u64, count: u64, is_end: bool) -> Markup {
     if first == 0 && is_end {
         return html! {};
     }

@@ -16,7 +16,7 @@ use crate::fault::{Fault, Result};
 use crate::layout::{self, Subject, Tab};
 use crate::links::{field, with_field};
 use crate::reply::Reply;
-use crate::view::{Change, Found};
+use crate::view::{Change, FoundNode};
 use crate::{text, times, words};
 
 /// The changes on one page, and where the next one begins.
@@ -27,7 +27,7 @@ pub(crate) struct History {
 }
 
 impl History {
-    pub(crate) fn read(request: &Request<'_>, found: &Found) -> Result<Self> {
+    pub(crate) fn read(request: &Request<'_>, found: &FoundNode) -> Result<Self> {
         match asked(request) {
             Some(words) => Self::search(request, found, &Query::parse(words)?, &Budget::new()),
             None => {
@@ -42,7 +42,7 @@ impl History {
     /// The changes that a query allows. The page ends where it is full or its time is over.
     pub(crate) fn search(
         request: &Request<'_>,
-        found: &Found,
+        found: &FoundNode,
         query: &Query,
         budget: &Budget,
     ) -> Result<Self> {
@@ -74,7 +74,7 @@ impl History {
 
     fn of(
         request: &Request<'_>,
-        found: &Found,
+        found: &FoundNode,
         changes: Vec<Change>,
         next: Option<Revnum>,
     ) -> Result<Self> {
@@ -92,7 +92,7 @@ fn asked<'r>(request: &'r Request<'_>) -> Option<&'r str> {
 /// Where a search begins: in the youngest revision that may be found, if what was found was there.
 fn begin(
     request: &Request<'_>,
-    found: &Found,
+    found: &FoundNode,
     last: Revnum,
 ) -> Result<Option<(FsPathBuf, Revnum)>> {
     if last >= found.revision {
@@ -129,7 +129,7 @@ pub(crate) fn page(request: &Request<'_>) -> Result<Reply> {
 }
 
 /// The form that searches in this history.
-fn form(request: &Request<'_>, found: &Found) -> Markup {
+fn form(request: &Request<'_>, found: &FoundNode) -> Markup {
     html! {
         form.search role="search" action=(request.links.log(&found.path, None)) {
             input name="q" type="search" aria-label=(words::SEARCH_HISTORY) placeholder=(words::SEARCH_HISTORY_HINT)
@@ -142,7 +142,7 @@ fn form(request: &Request<'_>, found: &Found) -> Markup {
 
 fn list(
     request: &Request<'_>,
-    found: &Found,
+    found: &FoundNode,
     history: &History,
     issues: Option<&Issues>,
 ) -> Markup {
@@ -171,7 +171,12 @@ fn list(
     }
 }
 
-fn entry(request: &Request<'_>, found: &Found, change: &Change, issues: Option<&Issues>) -> Markup {
+fn entry(
+    request: &Request<'_>,
+    found: &FoundNode,
+    change: &Change,
+    issues: Option<&Issues>,
+) -> Markup {
     let links = request.links;
     let here = format!("{}&r={}", links.tree(&found.path, Some(found.revision)), change.revision);
     let message = change.message.as_deref().unwrap_or("").trim();

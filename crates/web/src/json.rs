@@ -17,9 +17,9 @@ use crate::graph::{Event, Graph, Source, What};
 use crate::history::History;
 use crate::locks::{Locks, reason, since};
 use crate::reply::Reply;
-use crate::revision::Seen;
+use crate::revision::RevisionDetails;
 use crate::search::{ChangeHit, Hits, PropertyHit, TextHit};
-use crate::view::{Change, Found};
+use crate::view::{Change, FoundNode};
 use crate::{compare, file, revision};
 
 const DESCRIPTION: &str = include_str!("openapi.json");
@@ -30,7 +30,7 @@ pub(crate) fn reply(request: &Request<'_>) -> Result<Reply> {
         Kind::Tree => tree(request)?,
         Kind::Log => log(request)?,
         Kind::Blame => return lines(request),
-        Kind::Revision(revision) => of_revision(&Seen::read(request, revision)?),
+        Kind::Revision(revision) => of_revision(&RevisionDetails::read(request, revision)?),
         Kind::Locks => locks(&Locks::read(request)?),
         Kind::Branches => branches(&Branches::read(request)?),
         Kind::Differences(revision) => revision::differences(request, revision)?,
@@ -108,8 +108,8 @@ fn log(request: &Request<'_>) -> Result<Value> {
     }))
 }
 
-fn of_revision(seen: &Seen) -> Value {
-    let path = |changed: &crate::revision::Changed| {
+fn of_revision(seen: &RevisionDetails) -> Value {
+    let path = |changed: &crate::revision::ChangedPath| {
         let source = changed.copy_from.as_ref();
         json!({
             "path": changed.path.as_str(), "action": changed.action.to_string(),
@@ -128,7 +128,7 @@ fn of_revision(seen: &Seen) -> Value {
 }
 
 fn lines(request: &Request<'_>) -> Result<Reply> {
-    let found: Found = request.view.at(request.address)?;
+    let found: FoundNode = request.view.at(request.address)?;
     if found.node.kind() != NodeKind::File {
         return Err(Fault::Missing);
     }

@@ -8,7 +8,7 @@ use sapwood_core::{Exact as _, NodeKind, Revnum};
 use crate::Request;
 use crate::address::Wrap;
 use crate::reply::Reply;
-use crate::view::{Change, Found};
+use crate::view::{Change, FoundNode};
 use crate::{text, times, words};
 
 /// The tab that a page is.
@@ -36,7 +36,7 @@ pub(crate) struct Subject<'a> {
 }
 
 impl<'a> Subject<'a> {
-    pub(crate) fn of(found: &'a Found) -> Self {
+    pub(crate) fn of(found: &'a FoundNode) -> Self {
         Self {
             path: &found.path,
             is_file: found.node.kind() == NodeKind::File,

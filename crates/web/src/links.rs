@@ -4,7 +4,7 @@ use sapwood_core::{FsPath, Revnum, uri};
 
 use crate::address::{Prefix, Section};
 use crate::style;
-use crate::view::Found;
+use crate::view::FoundNode;
 
 /// Makes links.
 #[derive(Clone, Debug)]
@@ -105,7 +105,7 @@ impl Links {
     }
 
     /// The comparison of two places.
-    pub(crate) fn compare(&self, old: &Found, new: &Found) -> String {
+    pub(crate) fn compare(&self, old: &FoundNode, new: &FoundNode) -> String {
         let page = self.page("compare", &new.path, Some(new.revision));
         format!("{page}&from={}&with={}", old.revision, field(&old.path))
     }

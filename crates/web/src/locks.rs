@@ -12,7 +12,7 @@ use crate::budget;
 use crate::fault::Result;
 use crate::layout::{self, Subject, Tab};
 use crate::reply::Reply;
-use crate::view::Found;
+use crate::view::FoundNode;
 use crate::{text, times, words};
 
 /// Who may break locks.
@@ -27,7 +27,7 @@ const REASON: usize = 500;
 /// The locks that a page shows.
 #[derive(Debug)]
 pub(crate) struct Locks {
-    pub(crate) found: Found,
+    pub(crate) found: FoundNode,
     pub(crate) locks: Vec<Lock>,
     /// Whether there are more.
     pub(crate) are_more: bool,
@@ -67,7 +67,7 @@ pub(crate) fn page(request: &Request<'_>) -> Result<Reply> {
     Ok(reply.with("cache-control", "no-store"))
 }
 
-fn table(request: &Request<'_>, found: &Found, locks: &[Lock]) -> Markup {
+fn table(request: &Request<'_>, found: &FoundNode, locks: &[Lock]) -> Markup {
     html! {
         div.wide { table.list {
             thead { tr {
@@ -92,7 +92,7 @@ fn path(request: &Request<'_>, path: &FsPath) -> Markup {
 }
 
 /// The form that breaks a lock. It opens first: one click breaks nothing.
-fn form(request: &Request<'_>, found: &Found, lock: &Lock) -> Markup {
+fn form(request: &Request<'_>, found: &FoundNode, lock: &Lock) -> Markup {
     let Some(code) = request.breaker.and_then(|breaker| breaker.code(lock)) else {
         return html! {};
     };

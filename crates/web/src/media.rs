@@ -10,7 +10,7 @@ use sapwood_fs::Node;
 
 use crate::Request;
 use crate::fault::{Fault, Result};
-use crate::view::Found;
+use crate::view::FoundNode;
 use crate::{text, words};
 
 /// How a browser shows something.
@@ -99,7 +99,7 @@ pub fn media(request: &Request<'_>) -> Result<Media> {
 }
 
 /// A file as its page shows it, if browsers play or show it.
-pub(crate) fn shown(request: &Request<'_>, found: &Found) -> Result<Option<Markup>> {
+pub(crate) fn shown(request: &Request<'_>, found: &FoundNode) -> Result<Option<Markup>> {
     let Some((media, player)) = of_node(&found.path, &found.node)? else { return Ok(None) };
     let address = address(request, &found.path, found.revision);
     let name = text::shown(found.path.name());
@@ -122,7 +122,7 @@ fn address(request: &Request<'_>, path: &FsPath, revision: Revnum) -> String {
 }
 
 /// What the page of a file allows its browser besides, if it shows such a file.
-pub(crate) fn policy(found: &Found) -> Result<Option<&'static str>> {
+pub(crate) fn policy(found: &FoundNode) -> Result<Option<&'static str>> {
     let player = of_node(&found.path, &found.node)?.map(|(_, player)| player);
     Ok(player.map(|player| match player {
         Player::Sound | Player::Film => "; media-src 'self'",

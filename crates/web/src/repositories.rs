@@ -69,7 +69,7 @@ impl ListQuery {
 
 /// A repository.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Listed {
+pub struct ListedRepository {
     /// Its name.
     pub name: String,
     /// The path of its URL, percent-encoded, with a slash at its end.
@@ -88,7 +88,7 @@ pub struct RepositoryList {
     /// What was asked for.
     pub query: ListQuery,
     /// What is on the page, by name.
-    pub rows: Vec<Listed>,
+    pub rows: Vec<ListedRepository>,
     /// Whether there are more behind it.
     pub are_more: bool,
 }
@@ -154,8 +154,8 @@ impl RepositoryList {
         }
     }
 
-    fn row(row: &Listed, now: i64) -> Markup {
-        let Listed { name, url, change, page } = row;
+    fn row(row: &ListedRepository, now: i64) -> Markup {
+        let ListedRepository { name, url, change, page } = row;
         html! {
             tr.dir {
                 td.name { a href=(url) { (text::shown(name)) } }
@@ -180,7 +180,7 @@ impl RepositoryList {
     #[must_use]
     pub fn values(&self) -> Reply {
         let change = |change: &Change| json!({ "revision": change.revision.0, "author": change.author, "date": change.date });
-        let one = |row: &Listed| json!({ "name": row.name, "url": row.url, "last_change": row.change.as_ref().map(change) });
+        let one = |row: &ListedRepository| json!({ "name": row.name, "url": row.url, "last_change": row.change.as_ref().map(change) });
         let all: Vec<Value> = self.rows.iter().map(one).collect();
         values::as_json(json!({ "repositories": all, "next": self.next() }).to_string())
     }

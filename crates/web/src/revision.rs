@@ -18,11 +18,11 @@ use crate::fault::{Fault, Result};
 use crate::layout::{self, Subject, Tab};
 use crate::pictures::{self, Side};
 use crate::reply::Reply;
-use crate::view::{Change, Found};
+use crate::view::{Change, FoundNode};
 use crate::{delta, text, times, words};
 
 /// A changed path.
-pub(crate) struct Changed {
+pub(crate) struct ChangedPath {
     pub(crate) path: FsPathBuf,
     pub(crate) action: char,
     pub(crate) is_dir: bool,
@@ -31,7 +31,7 @@ pub(crate) struct Changed {
     pub(crate) copy_from: Option<(FsPathBuf, Revnum)>,
 }
 
-impl Changed {
+impl ChangedPath {
     /// Whether there may be differences that are shown: of what was deleted there are none.
     fn has_delta(&self) -> bool {
         self.action != 'D' && (self.text || self.props)
@@ -39,15 +39,15 @@ impl Changed {
 }
 
 /// A revision as it may be seen.
-pub(crate) struct Seen {
+pub(crate) struct RevisionDetails {
     pub(crate) change: Change,
-    pub(crate) paths: Vec<Changed>,
+    pub(crate) paths: Vec<ChangedPath>,
     /// How many more there are.
     pub(crate) more: usize,
     pub(crate) props: Vec<(String, String)>,
 }
 
-impl Seen {
+impl RevisionDetails {
     pub(crate) fn read(request: &Request<'_>, revision: Revnum) -> Result<Self> {
         if revision > request.view.youngest()? {
             return Err(Fault::Missing);
@@ -78,7 +78,7 @@ impl Seen {
 
     fn of(change: Change, entry: &LogRevision<'_>) -> Self {
         let mut changes = entry.changes().take(budget::PATHS_SEEN);
-        let paths = changes.by_ref().take(budget::PATHS).map(|change| Changed {
+        let paths = changes.by_ref().take(budget::PATHS).map(|change| ChangedPath {
             path: change.path.to_owned(),
             action: char::from(change.action),
             is_dir: change.kind == Some(NodeKind::Dir),
@@ -99,7 +99,7 @@ impl Seen {
 
 pub(crate) fn page(request: &Request<'_>, revision: Revnum) -> Result<Reply> {
     let youngest = request.view.youngest()?;
-    let seen = Seen::read(request, revision)?;
+    let seen = RevisionDetails::read(request, revision)?;
     let budget = Budget::new();
     let deltas = deltas(request, &seen, &budget)?;
     let body = html! {
@@ -164,7 +164,7 @@ const fn action(letter: char) -> (&'static str, &'static str) {
     }
 }
 
-fn paths(request: &Request<'_>, seen: &Seen) -> Markup {
+fn paths(request: &Request<'_>, seen: &RevisionDetails) -> Markup {
     let folders = folders(&seen.paths);
     html! {
         section {
@@ -190,18 +190,18 @@ fn paths(request: &Request<'_>, seen: &Seen) -> Markup {
 }
 
 /// The changed paths by the folders that they are in, in their order; few are one list without a folder.
-fn folders(paths: &[Changed]) -> Vec<(Option<&FsPath>, &[Changed])> {
+fn folders(paths: &[ChangedPath]) -> Vec<(Option<&FsPath>, &[ChangedPath])> {
     if paths.len() <= budget::PATHS_UNFOLDED {
         return vec![(None, paths)];
     }
-    let is_beside = |one: &Changed, next: &Changed| one.path.parent() == next.path.parent();
+    let is_beside = |one: &ChangedPath, next: &ChangedPath| one.path.parent() == next.path.parent();
     let chunks = paths.chunk_by(is_beside);
     chunks.map(|chunk| (chunk.first().map(|first| first.path.parent()), chunk)).collect()
 }
 
-fn list(request: &Request<'_>, seen: &Seen, changes: &[Changed]) -> Markup {
+fn list(request: &Request<'_>, seen: &RevisionDetails, changes: &[ChangedPath]) -> Markup {
     let (links, revision) = (request.links, seen.change.revision);
-    let at = |change: &Changed| match (change.action, revision.prev()) {
+    let at = |change: &ChangedPath| match (change.action, revision.prev()) {
         ('D', Some(before)) => links.tree(&change.path, Some(before)),
         _ => links.tree(&change.path, Some(revision)),
     };
@@ -228,7 +228,7 @@ fn list(request: &Request<'_>, seen: &Seen, changes: &[Changed]) -> Markup {
     }
 }
 
-fn deltas(request: &Request<'_>, seen: &Seen, budget: &Budget) -> Result<Markup> {
+fn deltas(request: &Request<'_>, seen: &RevisionDetails, budget: &Budget) -> Result<Markup> {
     let Some(before) = seen.change.revision.prev() else { return Ok(html! {}) };
     let mut blocks = Vec::new();
     let mut is_cut = false;
@@ -253,7 +253,7 @@ fn deltas(request: &Request<'_>, seen: &Seen, budget: &Budget) -> Result<Markup>
 }
 
 /// What a file showed before and after a change, if it is a picture.
-fn pictures(request: &Request<'_>, old: Option<&Node>, new: &Found) -> Result<Option<Markup>> {
+fn pictures(request: &Request<'_>, old: Option<&Node>, new: &FoundNode) -> Result<Option<Markup>> {
     let place = old.map(|old| request.view.place_of(old, new)).transpose()?;
     let before = old.zip(place.as_ref());
     let before = before.map(|(node, (path, revision))| Side { node, path, revision: *revision });
@@ -270,7 +270,11 @@ struct Delta {
 }
 
 impl Delta {
-    fn read(request: &Request<'_>, change: &Changed, found: &Found) -> Result<Option<Self>> {
+    fn read(
+        request: &Request<'_>,
+        change: &ChangedPath,
+        found: &FoundNode,
+    ) -> Result<Option<Self>> {
         let is_new = matches!(change.action, 'A' | 'R') && change.copy_from.is_none();
         let old = if is_new { None } else { request.view.before(found)? };
         let old_props = match &old {
@@ -290,7 +294,7 @@ impl Delta {
 
 /// The differences that a revision made, as a value.
 pub(crate) fn differences(request: &Request<'_>, revision: Revnum) -> Result<Value> {
-    let (seen, budget) = (Seen::read(request, revision)?, Budget::new());
+    let (seen, budget) = (RevisionDetails::read(request, revision)?, Budget::new());
     let (mut files, mut is_whole) = (Vec::new(), seen.more == 0);
     for change in seen.paths.iter().filter(|change| change.has_delta()) {
         if files.len() == budget::DELTAS || budget.is_used() {
@@ -319,8 +323,8 @@ pub(crate) fn differences(request: &Request<'_>, revision: Revnum) -> Result<Val
 /// The differences at one path.
 fn of_path(
     request: &Request<'_>,
-    change: &Changed,
-    found: &Found,
+    change: &ChangedPath,
+    found: &FoundNode,
     before: Revnum,
     budget: &Budget,
 ) -> Result<Option<Markup>> {

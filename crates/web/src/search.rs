@@ -283,7 +283,7 @@ impl Search<'_> {
     fn changes(&self, hits: &mut Hits) -> Result<()> {
         let scope = self.candidates.index.scope()?;
         let after = self.after.map(position).transpose()?;
-        let mut files = Listed { view: self.view, scope: &scope, known: None };
+        let mut files = LastFileList { view: self.view, scope: &scope, known: None };
         let up_to = match after {
             Some((revision, position)) => {
                 Some((revision, sapwood_search::row_of(position, files.of(revision)?.len())))
@@ -345,13 +345,13 @@ impl Search<'_> {
 }
 
 /// The files of the revision that was asked for last: a large one has many rows.
-struct Listed<'a> {
+struct LastFileList<'a> {
     view: &'a View<'a>,
     scope: &'a Scope,
     known: Option<(Revnum, Vec<Option<ChangedFile>>)>,
 }
 
-impl Listed<'_> {
+impl LastFileList<'_> {
     fn of(&mut self, revision: Revnum) -> Result<&[Option<ChangedFile>]> {
         if self.known.as_ref().is_none_or(|(known, _)| *known != revision) {
             let files = there(self.view.changed_files(self.scope, revision))?;

@@ -49,7 +49,7 @@ impl fmt::Debug for View<'_> {
 
 /// What is at an address.
 #[derive(Debug)]
-pub(crate) struct Found {
+pub(crate) struct FoundNode {
     pub(crate) root: Root,
     pub(crate) node: Node,
     pub(crate) path: FsPathBuf,
@@ -146,7 +146,7 @@ impl<'a> View<'a> {
     }
 
     /// What an address is about.
-    pub(crate) fn at(&self, address: &Address) -> Result<Found> {
+    pub(crate) fn at(&self, address: &Address) -> Result<FoundNode> {
         let query = &address.query;
         self.find(address.path(), query.peg, query.revision)
     }
@@ -157,7 +157,7 @@ impl<'a> View<'a> {
         path: &FsPath,
         peg: Option<Revnum>,
         revision: Option<Revnum>,
-    ) -> Result<Found> {
+    ) -> Result<FoundNode> {
         let youngest = self.youngest()?;
         let at = peg.unwrap_or(youngest);
         if !self.may_read(path)? || at > youngest {
@@ -172,7 +172,7 @@ impl<'a> View<'a> {
         };
         let root = self.repository.fs().revision_root(revision)?;
         let node = root.find(&path)?.ok_or(Fault::Missing)?;
-        Ok(Found { root, node, path, revision, sticky })
+        Ok(FoundNode { root, node, path, revision, sticky })
     }
 
     /// The path in `revision` of what is at `path` in `peg`.
@@ -240,7 +240,7 @@ impl<'a> View<'a> {
     }
 
     /// The entries of a directory that may be read: folders first, by name.
-    pub(crate) fn entries(&self, found: &Found) -> Result<Vec<Name>> {
+    pub(crate) fn entries(&self, found: &FoundNode) -> Result<Vec<Name>> {
         let mut all = Vec::new();
         let wanted = EntriesWanted::default();
         let entries = Entries::of(&found.root, &found.node)?;
@@ -275,13 +275,17 @@ impl<'a> View<'a> {
     }
 
     /// All that is below a directory and may be read, within the time of a page. `access` has the rules of this view.
-    pub(crate) fn walk(&self, found: &Found, access: &SharedAuthorizer) -> Result<TreeWalk> {
+    pub(crate) fn walk(&self, found: &FoundNode, access: &SharedAuthorizer) -> Result<TreeWalk> {
         let (path, dir) = (found.path.clone(), found.node.clone());
         Ok(TreeWalk::below(path, dir, Arc::clone(access), &self.cancel)?)
     }
 
     /// The same for what is made after the page, until the server ends.
-    pub(crate) fn long_walk(&self, found: &Found, access: &SharedAuthorizer) -> Result<TreeWalk> {
+    pub(crate) fn long_walk(
+        &self,
+        found: &FoundNode,
+        access: &SharedAuthorizer,
+    ) -> Result<TreeWalk> {
         let (path, dir) = (found.path.clone(), found.node.clone());
         Ok(TreeWalk::below(path, dir, Arc::clone(access), &self.stop)?)
     }
@@ -376,7 +380,7 @@ impl<'a> View<'a> {
 
     /// What a node was before the change that `found` made, if that may be read: where it was made, or where it was
     /// copied to.
-    pub(crate) fn before(&self, found: &Found) -> Result<Option<Node>> {
+    pub(crate) fn before(&self, found: &FoundNode) -> Result<Option<Node>> {
         let Some(before) = found.node.predecessor()? else { return Ok(None) };
         if self.may_read(before.created_path())? {
             return Ok(Some(before));
@@ -417,7 +421,7 @@ impl<'a> View<'a> {
     }
 
     /// Where `before`, which is what [`View::before`] says of `found`, may be read.
-    pub(crate) fn place_of(&self, before: &Node, found: &Found) -> Result<(FsPathBuf, Revnum)> {
+    pub(crate) fn place_of(&self, before: &Node, found: &FoundNode) -> Result<(FsPathBuf, Revnum)> {
         if let Some(created) = before.created_rev()
             && self.may_read(before.created_path())?
         {
@@ -452,7 +456,7 @@ impl<'a> View<'a> {
     /// there are at most `limit`.
     pub(crate) fn revisions_since(
         &self,
-        found: &Found,
+        found: &FoundNode,
         since: Revnum,
         limit: u64,
     ) -> Result<(Vec<Revnum>, bool)> {
@@ -465,13 +469,13 @@ impl<'a> View<'a> {
     }
 
     /// What was merged into a folder from `source`, by its own mergeinfo.
-    pub(crate) fn merged_into(&self, target: &Found, source: &FsPath) -> Result<RangeList> {
+    pub(crate) fn merged_into(&self, target: &FoundNode, source: &FsPath) -> Result<RangeList> {
         let ranges = mergeinfo(&target.node)?.and_then(|info| info.0.get(source.as_str()).cloned());
         Ok(ranges.unwrap_or(RangeList(Vec::new())))
     }
 
     /// The place where the history of a file begins, from `found` on: where it was changed or copied last.
-    pub(crate) fn last_place(&self, found: &Found) -> Result<(FsPathBuf, Revnum)> {
+    pub(crate) fn last_place(&self, found: &FoundNode) -> Result<(FsPathBuf, Revnum)> {
         let place = found.root.history(&found.path)?.previous(true)?;
         Ok(place.unwrap_or_else(|| (found.path.clone(), found.revision)))
     }

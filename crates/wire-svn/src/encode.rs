@@ -126,19 +126,19 @@ pub trait Sink {
 
     /// Sends the buffer, if it holds enough. To be called now and then
     /// while much is written: between the entries of a list, say.
-    fn relieve(&mut self) -> SvnResult<()>;
+    fn flush_if_large(&mut self) -> SvnResult<()>;
 
     /// Sends the buffer and then `bytes`, if possible without copying these.
     fn write_through(&mut self, bytes: &[u8]) -> SvnResult<()> {
         self.buffer().extend_from_slice(bytes);
-        self.relieve()
+        self.flush_if_large()
     }
 
     /// A string, without a copy when it is large.
     fn put_string(&mut self, bytes: &[u8]) -> SvnResult<()> {
         if bytes.len() < LARGE_STRING {
             self.buffer().string(bytes);
-            return self.relieve();
+            return self.flush_if_large();
         }
         self.buffer().string_head(bytes.len());
         self.write_through(bytes)?;
@@ -152,7 +152,7 @@ impl Sink for Vec<u8> {
         self
     }
 
-    fn relieve(&mut self) -> SvnResult<()> {
+    fn flush_if_large(&mut self) -> SvnResult<()> {
         Ok(())
     }
 }

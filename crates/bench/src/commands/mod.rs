@@ -60,7 +60,7 @@ pub struct Plan {
 
 /// What one system took for a row.
 #[derive(Clone, Debug, Default)]
-pub struct Taken {
+pub struct RowTimes {
     /// The least seconds by the clock.
     pub seconds: f64,
     /// The least seconds of processor time of the command.
@@ -75,22 +75,22 @@ pub struct Taken {
 
 /// A row that was measured.
 #[derive(Clone, Debug)]
-pub struct Measured {
+pub struct MeasuredRow {
     /// The name of the row.
     pub name: &'static str,
     /// How the repository was reached.
     pub wire: Wire,
     /// What our program took.
-    pub ours: Taken,
+    pub ours: RowTimes,
     /// What the reference's took.
-    pub reference: Option<Taken>,
+    pub reference: Option<RowTimes>,
     /// How the outputs differ.
     pub output: Comparison,
     /// The seconds of the calls to the kernel that the row cannot do without.
     pub floor: Option<f64>,
 }
 
-impl Measured {
+impl MeasuredRow {
     /// What the row is marked with: `slower` (more than 1.05 times the reference's seconds and 20 ms), `memory` (more than
     /// 64 MiB and twice the reference's), `differs` (the output), `code` (the exit code).
     #[must_use]
@@ -120,7 +120,7 @@ pub struct Findings {
     /// The machine and the programs: name and value.
     pub about: Vec<(String, String)>,
     /// The rows, in their order.
-    pub rows: Vec<Measured>,
+    pub rows: Vec<MeasuredRow>,
 }
 
 /// Measures.
@@ -160,8 +160,8 @@ impl Plan {
 }
 
 /// Runs a row by each system in turn.
-fn measure(plan: &Plan, row: &Row, wire: Wire, sites: &mut [Site]) -> SvnResult<Measured> {
-    let mut taken: Vec<(System, Taken)> = Vec::new();
+fn measure(plan: &Plan, row: &Row, wire: Wire, sites: &mut [Site]) -> SvnResult<MeasuredRow> {
+    let mut taken: Vec<(System, RowTimes)> = Vec::new();
     for repetition in 0..plan.repeat {
         // The first of one repetition is the last of the next.
         let backwards = repetition % 2 == 1;
@@ -187,10 +187,10 @@ fn measure(plan: &Plan, row: &Row, wire: Wire, sites: &mut [Site]) -> SvnResult<
         (true, [first, second, ..]) => output::compare(row, first, second)?,
         _ => Comparison::None,
     };
-    Ok(Measured { name: row.name, wire, ours, reference, output, floor: None })
+    Ok(MeasuredRow { name: row.name, wire, ours, reference, output, floor: None })
 }
 
-impl Taken {
+impl RowTimes {
     /// Keeps the least of what two runs took.
     fn add(&mut self, other: Self) {
         self.seconds = self.seconds.min(other.seconds);
@@ -221,8 +221,8 @@ fn about(plan: &Plan) -> Vec<(String, String)> {
 mod tests {
     use super::*;
 
-    fn taken(seconds: f64, peak_mib: f64, code: i32) -> Taken {
-        Taken { seconds, cpu: seconds, peak_mib, code: Some(code), complaint: String::new() }
+    fn taken(seconds: f64, peak_mib: f64, code: i32) -> RowTimes {
+        RowTimes { seconds, cpu: seconds, peak_mib, code: Some(code), complaint: String::new() }
     }
 
     #[test]
@@ -237,7 +237,7 @@ mod tests {
 
     #[test]
     fn marks_of_rows() {
-        let row = |ours, reference, output| Measured {
+        let row = |ours, reference, output| MeasuredRow {
             name: "x",
             wire: Wire::File,
             ours,

@@ -33,7 +33,7 @@ pub(super) fn compare(row: &Row, first: &Site, second: &Site) -> SvnResult<Compa
     if row.order == Order::NotCompared {
         return Ok(Comparison::None);
     }
-    let (mut a, mut b) = (Printed::open(first)?, Printed::open(second)?);
+    let (mut a, mut b) = (LastOutput::open(first)?, LastOutput::open(second)?);
     loop {
         match (a.line()?, b.line()?) {
             (None, None) => return Ok(Comparison::Same),
@@ -47,7 +47,7 @@ pub(super) fn compare(row: &Row, first: &Site, second: &Site) -> SvnResult<Compa
 
 /// How often each word stands in an output.
 fn words(site: &Site) -> SvnResult<HashMap<Vec<u8>, u64>> {
-    let mut printed = Printed::open(site)?;
+    let mut printed = LastOutput::open(site)?;
     let mut counts = HashMap::new();
     while let Some(line) = printed.line()? {
         count_words(&line, &mut counts);
@@ -64,14 +64,14 @@ fn count_words(line: &[u8], counts: &mut HashMap<Vec<u8>, u64>) {
 }
 
 /// What a site's last run printed.
-struct Printed {
+struct LastOutput {
     path: PathBuf,
     reader: BufReader<Take<File>>,
     /// What is not the same at both sites; the longest first, as one may begin with another.
     names: Vec<String>,
 }
 
-impl Printed {
+impl LastOutput {
     fn open(site: &Site) -> SvnResult<Self> {
         let path = site.folder.join(PRINTED);
         let file = File::open(&path).map_err(|e| cannot_read(&path, &e))?;

@@ -5,7 +5,7 @@ use std::process::Stdio;
 
 use sapwood_core::{SvnError, SvnResult};
 
-use super::Taken;
+use super::RowTimes;
 use super::rows::Row;
 use super::site::Site;
 use crate::programs::timed;
@@ -14,7 +14,7 @@ use crate::programs::timed;
 pub(super) const PRINTED: &str = "printed";
 
 /// Runs a row.
-pub(super) fn once(row: &Row, site: &Site, number: u32) -> SvnResult<Taken> {
+pub(super) fn once(row: &Row, site: &Site, number: u32) -> SvnResult<RowTimes> {
     site.ready(row.before, row.folder, number)?;
     let printed = site.folder.join(PRINTED);
     let complaints = site.folder.join("complaints");
@@ -27,7 +27,7 @@ pub(super) fn once(row: &Row, site: &Site, number: u32) -> SvnResult<Taken> {
         .map_err(|e| SvnError::io(&e, format_args!("Can't read '{}'", complaints.display())))?;
     let complaint = String::from_utf8_lossy(&said).lines().next().unwrap_or("").to_owned();
     site.ready(row.after, row.folder, number)?;
-    Ok(Taken {
+    Ok(RowTimes {
         seconds: usage.wall,
         cpu: usage.cpu,
         peak_mib: usage.peak_mib,

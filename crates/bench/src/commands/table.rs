@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::{Comparison, Findings, Measured, Taken};
+use super::{Comparison, Findings, MeasuredRow, RowTimes};
 use crate::stats::ratio;
 
 const HEAD: [&str; 11] = [
@@ -45,16 +45,16 @@ pub fn to_tsv(findings: &Findings) -> String {
 }
 
 /// One line of the table.
-pub(super) fn line(row: &Measured) -> String {
+pub(super) fn line(row: &MeasuredRow) -> String {
     format!("| {} |", fields(row).join(" | "))
 }
 
-fn fields(row: &Measured) -> [String; 11] {
+fn fields(row: &MeasuredRow) -> [String; 11] {
     let none = || "-".to_owned();
-    let of = |take: fn(&Taken) -> String| row.reference.as_ref().map_or_else(none, take);
-    let seconds = |taken: &Taken| format!("{:.3}", taken.seconds);
-    let cpu = |taken: &Taken| format!("{:.2}", taken.cpu);
-    let peak = |taken: &Taken| format!("{:.0}", taken.peak_mib);
+    let of = |take: fn(&RowTimes) -> String| row.reference.as_ref().map_or_else(none, take);
+    let seconds = |taken: &RowTimes| format!("{:.3}", taken.seconds);
+    let cpu = |taken: &RowTimes| format!("{:.2}", taken.cpu);
+    let peak = |taken: &RowTimes| format!("{:.0}", taken.peak_mib);
     let mut marks: Vec<String> = row.marks().into_iter().map(str::to_owned).collect();
     if row.output == Comparison::Order {
         marks.push("(order)".to_owned());
@@ -77,7 +77,7 @@ fn fields(row: &Measured) -> [String; 11] {
     ]
 }
 
-fn times(row: &Measured) -> Option<f64> {
+fn times(row: &MeasuredRow) -> Option<f64> {
     ratio(row.reference.as_ref()?.seconds, row.ours.seconds)
 }
 
@@ -101,14 +101,14 @@ mod tests {
 
     #[test]
     fn a_line_has_all_fields() {
-        let taken = |seconds, code| Taken {
+        let taken = |seconds, code| RowTimes {
             seconds,
             cpu: 0.5,
             peak_mib: 10.0,
             code: Some(code),
             complaint: "no".to_owned(),
         };
-        let row = Measured {
+        let row = MeasuredRow {
             name: "status",
             wire: Wire::Svn,
             ours: taken(0.5, 1),

@@ -2,9 +2,11 @@
 //! servers and by `file:`; and how many requests each makes, by the server's own log.
 //!
 //! [`history`] makes the branches, as a dump, [`entries`] a working copy of 1.6; [`site`] loads them, checks them
-//! out and runs what is measured; [`table`] shows what came of it. Invariants: each run begins with a fresh copy of the working copy, which is
-//! not part of its time; the programs take turns within each repetition. The server is a tunnel's,
-//! a process of its own for each session, whose time does not count.
+//! out and runs what is measured; [`table`] shows the results.
+//!
+//! Invariants: each run begins with a fresh copy of the working copy, which is not part of its time; the programs take
+//! turns within each repetition. The server is a tunnel's, a process of its own for each session, whose time does not
+//! count.
 
 mod entries;
 mod history;
@@ -42,13 +44,13 @@ pub struct Plan {
     pub repeat: u32,
 }
 
-/// The work.
+/// A kind of work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Work {
     /// All that a branch lacks is merged into it.
     CatchUp,
-    /// One revision is.
+    /// One revision is merged.
     CherryPick,
     /// A branch goes back to where it came from.
     Reintegrate,

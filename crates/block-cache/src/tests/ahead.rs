@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use sapwood_objects::{Counted, Memory, Store};
+use sapwood_objects::{CountedStore, Memory, Store};
 
 use super::{key, put};
 use crate::BlockCache;
@@ -15,14 +15,14 @@ struct Beside {
     _dir: tempfile::TempDir,
     cache: Arc<BlockCache>,
     store: Arc<dyn Store>,
-    counted: Counted,
+    counted: CountedStore,
     bytes: Vec<u8>,
 }
 
 impl Beside {
     fn new(blocks: u64) -> Self {
         let dir = tempfile::tempdir().unwrap();
-        let counted = Counted::new(Arc::new(Memory::new()));
+        let counted = CountedStore::new(Arc::new(Memory::new()));
         let bytes = put(&counted, "object", usize::try_from(blocks * BLOCK).unwrap());
         let cache = BlockCache::open(dir.path(), LIMIT).unwrap();
         Self { _dir: dir, cache, store: Arc::new(counted.clone()), counted, bytes }

@@ -6,7 +6,7 @@ use std::sync::{Arc, Barrier};
 use std::thread;
 
 use parking_lot::{Condvar, Mutex};
-use sapwood_objects::{Blobs, Counted, Folder, Key, Listed, Memory, Result, Upload};
+use sapwood_objects::{Blobs, CountedStore, Folder, Key, ListedObject, Memory, Result, Upload};
 
 use super::{key, noise, put};
 use crate::BlockCache;
@@ -43,7 +43,7 @@ fn ranges_are_what_the_object_has() {
 #[test]
 fn requests_grow_with_what_is_missing() {
     let dir = tempfile::tempdir().unwrap();
-    let store = Counted::new(Arc::new(Memory::new()));
+    let store = CountedStore::new(Arc::new(Memory::new()));
     let cache = BlockCache::open(dir.path(), LIMIT).unwrap();
     let requests = |read: &dyn Fn()| {
         let before = store.requests();
@@ -148,7 +148,7 @@ impl Blobs for Gate {
         self.store.upload(key)
     }
 
-    fn list(&self, part: &str, after: Option<&Key>, most: usize) -> Result<Vec<Listed>> {
+    fn list(&self, part: &str, after: Option<&Key>, most: usize) -> Result<Vec<ListedObject>> {
         self.store.list(part, after, most)
     }
 
@@ -230,7 +230,7 @@ fn processes_share_what_they_fetched() {
 #[test]
 fn the_other_process() {
     let Some(dir) = std::env::var_os(FOLDER).map(std::path::PathBuf::from) else { return };
-    let store = Counted::new(Arc::new(Folder::new(&dir.join("store"))));
+    let store = CountedStore::new(Arc::new(Folder::new(&dir.join("store"))));
     let cache = BlockCache::open(&dir.join("cache"), LIMIT).unwrap();
     let found = cache.read(&store, &key("x"), 5 * BLOCK, 0..5 * BLOCK).unwrap();
     assert!(found == noise(len(5)));

@@ -47,7 +47,7 @@ fn clock(path: &Path, findings: &mut Findings) {
 
 /// What a configuration names.
 #[derive(Debug, Default)]
-pub(super) struct Named {
+pub(super) struct ConfiguredPaths {
     /// The repositories, and folders of them.
     pub(super) folders: Vec<PathBuf>,
     /// The folder of their backups.
@@ -55,7 +55,7 @@ pub(super) struct Named {
 }
 
 /// The configuration of a server: what is wrong with it, and what it names.
-pub(super) fn of_configuration(config: &Path) -> (Findings, Named) {
+pub(super) fn of_configuration(config: &Path) -> (Findings, ConfiguredPaths) {
     let mut findings = Findings::default();
     match crate::serve::examined(config) {
         Ok(examined) => {
@@ -72,11 +72,11 @@ pub(super) fn of_configuration(config: &Path) -> (Findings, Named) {
             if findings.worst() == super::Grade::Good {
                 findings.good("the configuration is sound");
             }
-            (findings, Named { folders: examined.folders, backups: examined.backups })
+            (findings, ConfiguredPaths { folders: examined.folders, backups: examined.backups })
         }
         Err(error) => {
             findings.problem(crate::report::lines(&error, "").trim_end().to_owned(), "");
-            (findings, Named::default())
+            (findings, ConfiguredPaths::default())
         }
     }
 }
@@ -93,7 +93,7 @@ fn of_server(name: &str, why: &Option<String>, findings: &mut Findings) {
 }
 
 /// A certificate that the server orders itself.
-fn of_ordered(ordered: &sapwood_acme::Stored, findings: &mut Findings) {
+fn of_ordered(ordered: &sapwood_acme::StoredCertificate, findings: &mut Findings) {
     let file = shown(&ordered.certificate);
     if ordered.is_there {
         of_certificate(&ordered.certificate, findings);

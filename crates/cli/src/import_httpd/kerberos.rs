@@ -14,7 +14,7 @@ pub(super) struct KerberosDirectives {
 
 /// What follows from a directive.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Taken {
+pub(super) enum Outcome {
     Nothing,
     /// Something to say.
     Say(String),
@@ -31,24 +31,24 @@ impl KerberosDirectives {
     }
 
     /// Takes a directive, of which it is known whether its word is `on`; `None` if it is none of these modules'.
-    pub(super) fn take(&mut self, directive: &Directive, is_on: bool) -> Option<Taken> {
+    pub(super) fn take(&mut self, directive: &Directive, is_on: bool) -> Option<Outcome> {
         let first = directive.args.first().map_or("", String::as_str);
         Some(match directive.name.as_str() {
             "gssapilocalname" => {
                 self.has_local_names = is_on;
-                Taken::Nothing
+                Outcome::Nothing
             }
             "gssapicredstore" => match first.strip_prefix("keytab:") {
-                Some(keytab) => Taken::Say(format!(
+                Some(keytab) => Outcome::Say(format!(
                     "the key table of the server is named by KRB5_KTNAME={keytab} in its environment"
                 )),
-                None => Taken::Nothing,
+                None => Outcome::Nothing,
             },
-            "gssapisslonly" if is_on => Taken::NeedsTls,
+            "gssapisslonly" if is_on => Outcome::NeedsTls,
             "gssapibasicauth" if is_on => {
-                Taken::Say("passwords are not checked by Kerberos here, only tickets".to_owned())
+                Outcome::Say("passwords are not checked by Kerberos here, only tickets".to_owned())
             }
-            "gssapiallowedmech" if first.eq_ignore_ascii_case("krb5") => Taken::Nothing,
+            "gssapiallowedmech" if first.eq_ignore_ascii_case("krb5") => Outcome::Nothing,
             "gssapisslonly"
             | "gssapibasicauth"
             | "gssapibasicauthmech"
@@ -62,9 +62,9 @@ impl KerberosDirectives {
             | "gssapidelegccacheunique"
             | "gssapidelegccacheenvvar"
             | "gssapidelegccacheperms"
-            | "gssapiuses4u2proxy" => Taken::Nothing,
-            name if name.starts_with("gssapi") => Taken::Closes,
-            name if name.starts_with("krb") => Taken::Say(
+            | "gssapiuses4u2proxy" => Outcome::Nothing,
+            name if name.starts_with("gssapi") => Outcome::Closes,
+            name if name.starts_with("krb") => Outcome::Say(
                 "mod_auth_kerb is not read: 'kerberos = true' takes tickets, and names users without the server's realm"
                     .to_owned(),
             ),

@@ -11,7 +11,7 @@ use super::Note;
 use super::access::{Access, Level, Member, Terms};
 use super::certificates::{Certificates, Trust};
 use super::directory::{LdapDirectives, TomlDirectory, group_name};
-use super::kerberos::{KerberosDirectives, Taken};
+use super::kerberos::{KerberosDirectives, Outcome};
 use super::known;
 use super::parse::{Directive, Section};
 use super::words::{file, quoted};
@@ -324,10 +324,10 @@ impl MergedSections {
             return false;
         };
         match taken {
-            Taken::Nothing => {}
-            Taken::Say(why) => self.note(directive, &why),
-            Taken::NeedsTls => self.need_tls(directive),
-            Taken::Closes => self.close(directive, "it is not known here"),
+            Outcome::Nothing => {}
+            Outcome::Say(why) => self.note(directive, &why),
+            Outcome::NeedsTls => self.need_tls(directive),
+            Outcome::Closes => self.close(directive, "it is not known here"),
         }
         true
     }

@@ -1,7 +1,7 @@
 //! How programs of ours take locks in properties of a repository: by which token, and what keeps signals from
 //! ending the process while it has one.
 
-use sapwood_client::oplock::Locking;
+use sapwood_client::oplock::LockAttempt;
 use sapwood_core::{ErrorCode, SvnError, SvnResult};
 
 use crate::signals::CleanupHold;
@@ -10,13 +10,13 @@ use crate::signals::CleanupHold;
 ///
 /// # Errors
 /// When the system has no random numbers: two processes with the same mark would take each other's locks.
-pub(crate) fn locking(steal: bool) -> SvnResult<Locking> {
+pub(crate) fn locking(steal: bool) -> SvnResult<LockAttempt> {
     let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
     let mut noise = [0u8; 16];
     getrandom::fill(&mut noise)
         .map_err(|e| SvnError::new(ErrorCode::BASE, format!("No random numbers: {e}")))?;
     let token = format!("{host}:{}", uuid_of(noise));
-    Ok(Locking { token, steal, guard: || Box::new(CleanupHold::begin()) })
+    Ok(LockAttempt { token, steal, guard: || Box::new(CleanupHold::begin()) })
 }
 
 /// Random bytes in the form of a UUID.

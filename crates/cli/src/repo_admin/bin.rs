@@ -40,7 +40,7 @@ impl Bin {
 
 /// Something in a bin.
 #[derive(Debug)]
-pub(super) struct Kept {
+pub(super) struct BinEntry {
     /// The repository's name.
     pub(super) name: String,
     /// When it was moved.
@@ -50,7 +50,7 @@ pub(super) struct Kept {
 }
 
 /// What is in a bin, by name and time. What has no name that `put` gives is not listed.
-pub(super) fn contents(folder: &Path, bin: Bin) -> SvnResult<Vec<Kept>> {
+pub(super) fn contents(folder: &Path, bin: Bin) -> SvnResult<Vec<BinEntry>> {
     let path = folder.join(bin.folder());
     let entries = match fs::read_dir(&path) {
         Err(e) if e.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
@@ -65,7 +65,7 @@ pub(super) fn contents(folder: &Path, bin: Bin) -> SvnResult<Vec<Kept>> {
         let name = entry.file_name();
         let parsed = name.to_str().and_then(stamp::parsed);
         if let Some((name, time)) = parsed.filter(|_| is_hidden) {
-            found.push(Kept { name: name.to_owned(), time, path: entry.path() });
+            found.push(BinEntry { name: name.to_owned(), time, path: entry.path() });
         }
     }
     found.sort_by(|a, b| (&a.name, a.time).cmp(&(&b.name, b.time)));
@@ -165,7 +165,7 @@ pub(super) fn restore(folder: &Path, name: &str) -> SvnResult<PathBuf> {
     if fs::symlink_metadata(&target).is_ok() {
         return Err(refused(format!("'{}' exists", target.display())));
     }
-    let mut found: Vec<Kept> = Vec::new();
+    let mut found: Vec<BinEntry> = Vec::new();
     for bin in Bin::ALL {
         found.extend(contents(folder, bin)?.into_iter().filter(|kept| kept.name == name));
     }

@@ -58,7 +58,7 @@ pub(super) fn problems(file: &File) -> Problems {
     let names = |place| {
         let LocationConfig { url, oidc, trusted, accounts, .. }: &LocationConfig = place;
         let accounts = accounts.as_deref();
-        sign_in::Named { url, oidc: *oidc, trusted: *trusted, accounts }
+        sign_in::ProviderUse { url, oidc: *oidc, trusted: *trusted, accounts }
     };
     let places: Vec<_> = file.location.iter().map(names).collect();
     let others = [

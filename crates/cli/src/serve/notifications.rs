@@ -109,12 +109,12 @@ impl MailConfig {
 }
 
 /// A target, or why it is none, with the name of its table, its number there and its name.
-type Made<'f> = (&'static str, usize, &'f str, Result<Target, WrongSetting>);
+type MadeTarget<'f> = (&'static str, usize, &'f str, Result<Target, WrongSetting>);
 
 fn made<'f>(
     webhooks: &'f [WebhookConfig],
     mail: &'f [MailConfig],
-) -> impl Iterator<Item = Made<'f>> {
+) -> impl Iterator<Item = MadeTarget<'f>> {
     let hooks = webhooks.iter().enumerate();
     let hooks = hooks.map(|(at, own)| ("webhook", at, own.name.as_str(), own.target()));
     let mail = mail.iter().enumerate();

@@ -15,7 +15,7 @@ use sapwood_server::dav::Http;
 use sapwood_server::operation_log::LogForm;
 
 use super::lines::Problem;
-use super::{Options, Prepared, acme, notifications, parse, prepare, take_config, tls_settings};
+use super::{Options, ServePlan, acme, notifications, parse, prepare, take_config, tls_settings};
 use crate::report;
 
 /// What reads the configuration again.
@@ -86,7 +86,7 @@ impl Reload {
 
     fn replace(&self, options: &Options) -> SvnResult<()> {
         let old = self.server.get();
-        let Prepared { mut settings, mut http, .. } = prepare(options)?;
+        let ServePlan { mut settings, mut http, .. } = prepare(options)?;
         // Where there is no listener for it, it begins with the next start.
         http.locations_only |= self.started.only_locations();
         settings.limits = old.settings.limits;

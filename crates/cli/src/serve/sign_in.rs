@@ -130,7 +130,7 @@ impl SignInConfig {
 }
 
 /// How a location names the provider.
-pub(super) struct Named<'f> {
+pub(super) struct ProviderUse<'f> {
     pub(super) url: &'f str,
     pub(super) oidc: bool,
     pub(super) trusted: bool,
@@ -142,7 +142,7 @@ pub(super) struct Named<'f> {
 /// whether they do. The provider is not asked.
 pub(super) fn problems(
     own: Option<&SignInConfig>,
-    locations: &[Named<'_>],
+    locations: &[ProviderUse<'_>],
     others: &[(&str, bool)],
 ) -> Vec<Problem> {
     let mut found = own.map_or_else(Vec::new, SignInConfig::problems);

@@ -23,14 +23,14 @@ pub(super) const DEFAULT_HTTPS_PORT: u16 = 8443;
 
 /// The sockets that were passed.
 #[derive(Debug, Default)]
-struct Passed {
+struct PassedSockets {
     svn: Option<TcpListener>,
     http: Option<TcpListener>,
     https: Option<TcpListener>,
     metrics: Option<TcpListener>,
 }
 
-impl Passed {
+impl PassedSockets {
     fn take() -> SvnResult<Self> {
         let mut passed = Self::default();
         for (name, socket) in supervisor::sockets()? {
@@ -79,7 +79,7 @@ impl Sockets {
     /// # Errors
     /// Which address cannot be listened at and why; sockets that nothing is served at.
     pub(super) fn open(options: &Options, only_locations: bool) -> SvnResult<Self> {
-        let passed = Passed::take()?;
+        let passed = PassedSockets::take()?;
         if only_locations && passed.svn.is_some() {
             let text = "A socket for svn:// was passed, and only locations are served: set 'path'";
             return Err(wrong(text));

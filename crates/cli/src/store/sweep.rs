@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use sapwood_core::{ErrorCode, SvnError, SvnResult};
-use sapwood_objects::{Listed, Store};
+use sapwood_objects::{ListedObject, Store};
 use sapwood_repo_log::find_orphans;
 
 use super::{DRY_RUN, OLDER_THAN};
@@ -30,7 +30,7 @@ pub(super) fn sweep(
     };
     let (dry, quiet) = (options.has(DRY_RUN.name()), options.has(name::QUIET));
     let found = find_orphans(store, age)?;
-    let mut print = |listed: &Listed| -> SvnResult<()> {
+    let mut print = |listed: &ListedObject| -> SvnResult<()> {
         if !quiet {
             out.text(&format!("{} {}\n", listed.key, listed.len))?;
         }
@@ -40,7 +40,7 @@ pub(super) fn sweep(
         found.all().try_for_each(&mut print)?;
     } else {
         found
-            .remove(&**store, &mut |listed| print(listed).map_err(Stopped::Output))
+            .remove(&**store, &mut |listed| print(listed).map_err(StopReason::Output))
             .map_err(SvnError::from)?;
     }
     let address = sapwood_objects::Blobs::address(&**store);
@@ -53,24 +53,24 @@ pub(super) fn sweep(
 }
 
 /// Why it ended early.
-enum Stopped {
+enum StopReason {
     /// The repository or its store.
     Log(sapwood_repo_log::Error),
     /// What was to be printed.
     Output(SvnError),
 }
 
-impl From<sapwood_repo_log::Error> for Stopped {
+impl From<sapwood_repo_log::Error> for StopReason {
     fn from(error: sapwood_repo_log::Error) -> Self {
         Self::Log(error)
     }
 }
 
-impl From<Stopped> for SvnError {
-    fn from(stopped: Stopped) -> Self {
+impl From<StopReason> for SvnError {
+    fn from(stopped: StopReason) -> Self {
         match stopped {
-            Stopped::Log(error) => error.into(),
-            Stopped::Output(error) => error,
+            StopReason::Log(error) => error.into(),
+            StopReason::Output(error) => error,
         }
     }
 }

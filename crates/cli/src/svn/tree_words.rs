@@ -1,6 +1,8 @@
 //! A tree conflict in words: what came, and what is the matter here. The sentences are those of 1.14.
 
-use sapwood_client::resolver::{Addition, Deletion, Edit, Incoming, Missing, Move, TreeConflict};
+use sapwood_client::resolver::{
+    Addition, Deletion, Edit, IncomingDetails, MissingDetails, Move, TreeConflict,
+};
 use sapwood_core::exact::Exact as _;
 use sapwood_core::paths::RelPath;
 use sapwood_core::{NodeKind, SvnResult};
@@ -48,13 +50,13 @@ fn incoming(conflict: &TreeConflict<'_>) -> String {
     let old = old.unwrap_or((RelPath::ROOT, 0));
     let places = IncomingSides { old, new: new.unwrap_or(old) };
     match (&conflict.incoming, conflict.operation) {
-        (Some(Incoming::Deletion(details)), Some(operation)) => {
+        (Some(IncomingDetails::Deletion(details)), Some(operation)) => {
             deletion(conflict, details, operation, &places)
         }
-        (Some(Incoming::Addition(details)), Some(operation)) => {
+        (Some(IncomingDetails::Addition(details)), Some(operation)) => {
             addition(conflict, details, operation, &places)
         }
-        (Some(Incoming::Edits(edits)), Some(operation)) => {
+        (Some(IncomingDetails::Edits(edits)), Some(operation)) => {
             edited(conflict, edits, operation, &places)
         }
         _ => plain(conflict),
@@ -402,7 +404,7 @@ fn moved_here(conflict: &TreeConflict<'_>, an: &str) -> SvnResult<String> {
 }
 
 /// What happened to a missing node.
-fn missing_node(missing: &Missing) -> String {
+fn missing_node(missing: &MissingDetails) -> String {
     let mut text =
         "No such file or directory was found in the merge target working copy.\n".to_owned();
     let own = missing.moves.as_ref().and_then(|moves| moves.first());

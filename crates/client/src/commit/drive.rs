@@ -13,7 +13,7 @@ use sapwood_core::props::names;
 use sapwood_core::{NodeKind, PropList, SvnError, SvnResult, path};
 use sapwood_delta::Handle;
 use sapwood_ra::CommitEditor;
-use sapwood_wc::commit::{Item, Outgoing, SentText};
+use sapwood_wc::commit::{Item, OutgoingText, SentText};
 
 use super::errors::explain;
 use crate::context::Context;
@@ -47,7 +47,7 @@ impl Extra {
 }
 
 /// A file whose text is still to come.
-struct Waiting<'i> {
+struct PendingText<'i> {
     item: &'i Item,
     file: Handle,
 }
@@ -57,7 +57,7 @@ struct EditRun<'a, 'i> {
     editor: &'a mut dyn CommitEditor,
     /// Open directories: path below the base and handle.
     open: Vec<(RelPathBuf, Handle)>,
-    waiting: Vec<Waiting<'i>>,
+    waiting: Vec<PendingText<'i>>,
     /// All that is sent, by its path below the base.
     steps: &'i [(RelPathBuf, Option<&'i Item>)],
 }
@@ -233,7 +233,7 @@ impl<'i> EditRun<'_, 'i> {
             self.open.push((at.to_owned(), dir));
         }
         match file {
-            Some(file) if changes.text => self.waiting.push(Waiting { item, file }),
+            Some(file) if changes.text => self.waiting.push(PendingText { item, file }),
             Some(file) => self.editor.close_file(file, None)?,
             None => {}
         }
@@ -267,7 +267,7 @@ impl<'i> EditRun<'_, 'i> {
     /// Sends the texts.
     fn texts(&mut self) -> SvnResult<SentTexts> {
         let mut sent = SentTexts::new();
-        for Waiting { item, file } in std::mem::take(&mut self.waiting) {
+        for PendingText { item, file } in std::mem::take(&mut self.waiting) {
             self.drive.ctx.check_cancel()?;
             let shown = item.abspath().display().to_string();
             let mut value = Notify::new(Action::CommitPostfixTxdelta, &shown);
@@ -281,7 +281,7 @@ impl<'i> EditRun<'_, 'i> {
     }
 
     fn text(&mut self, item: &Item, file: Handle) -> SvnResult<SentText> {
-        let outgoing = Outgoing::open(item)?;
+        let outgoing = OutgoingText::open(item)?;
         let base = outgoing.base_md5();
         let editor = &mut *self.editor;
         let text =

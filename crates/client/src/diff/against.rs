@@ -51,7 +51,7 @@ pub(super) fn run(
         recorder.pass_over_unchanged_root();
     }
     let is_summary = sink.is_summary();
-    let mut interesting = Interesting::of(&recorder, is_summary);
+    let mut interesting = DifferingNames::of(&recorder, is_summary);
     if !is_base {
         local_changes(ctx, &node, request.depth, &mut interesting)?;
     }
@@ -228,7 +228,7 @@ fn local_changes(
     ctx: &Context,
     node: &Node,
     depth: Depth,
-    interesting: &mut Interesting,
+    interesting: &mut DifferingNames,
 ) -> SvnResult<()> {
     let options = status::Options {
         depth,
@@ -248,11 +248,11 @@ fn local_changes(
 
 /// Where trees may differ: names by directory.
 #[derive(Default)]
-struct Interesting {
+struct DifferingNames {
     children: HashMap<RelPathBuf, BTreeSet<String>>,
 }
 
-impl Interesting {
+impl DifferingNames {
     /// What the repository changed. A list has the directories that the edit goes through, too.
     fn of(recorder: &Recorder<'_>, is_summary: bool) -> Self {
         let mut interesting = Self::default();
@@ -300,7 +300,7 @@ struct Walk<'a> {
     /// Paths of move sources are shown relative to this: the parent, even of a directory.
     moves_below: RelPathBuf,
     record: &'a Recorder<'a>,
-    interesting: &'a Interesting,
+    interesting: &'a DifferingNames,
     is_base: bool,
     ignore_ancestry: bool,
     /// The revision of the location in the repository.

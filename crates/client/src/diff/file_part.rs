@@ -21,18 +21,18 @@ pub struct FilePart {
 
 impl FilePart {
     /// A reader of it.
-    pub(super) fn reader(&self) -> io::Take<Positioned<'_>> {
-        Positioned { file: &self.file, at: self.start }.take(self.len)
+    pub(super) fn reader(&self) -> io::Take<PositionedReader<'_>> {
+        PositionedReader { file: &self.file, at: self.start }.take(self.len)
     }
 }
 
 /// Reads a file from a position of its own. What is read was written: the end of the file is an error.
-pub(super) struct Positioned<'p> {
+pub(super) struct PositionedReader<'p> {
     file: &'p File,
     at: u64,
 }
 
-impl Read for Positioned<'_> {
+impl Read for PositionedReader<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let read = self.file.read_at(buffer, self.at)?;
         if read == 0 && !buffer.is_empty() {

@@ -66,7 +66,7 @@ pub(crate) fn fetch_all(
 }
 
 /// A file on its way.
-struct Coming {
+struct PendingFile {
     path: RelPathBuf,
     left: LeftFile,
     /// The checksum of what came.
@@ -79,19 +79,19 @@ struct Gather {
     texts: bool,
     found: HashMap<RelPathBuf, LeftFile>,
     bytes: u64,
-    coming: HashMap<u64, Coming>,
+    coming: HashMap<u64, PendingFile>,
     next: u64,
 }
 
 impl Gather {
-    fn coming(&mut self, file: Handle) -> SvnResult<&mut Coming> {
+    fn coming(&mut self, file: Handle) -> SvnResult<&mut PendingFile> {
         self.coming.get_mut(&file.0).ok_or_else(wrong_handle)
     }
 
     fn open_file(&mut self, path: &RelPath) -> Handle {
         self.next = self.next.wrapping_add(1);
         let left = LeftFile { text: Text::Empty, props: PropList::new() };
-        self.coming.insert(self.next, Coming { path: path.to_owned(), left, sum: None });
+        self.coming.insert(self.next, PendingFile { path: path.to_owned(), left, sum: None });
         Handle(self.next)
     }
 
@@ -109,7 +109,8 @@ impl Gather {
     }
 
     fn close_file(&mut self, file: Handle, expected: Option<Md5>) -> SvnResult<()> {
-        let Coming { path, left, sum } = self.coming.remove(&file.0).ok_or_else(wrong_handle)?;
+        let PendingFile { path, left, sum } =
+            self.coming.remove(&file.0).ok_or_else(wrong_handle)?;
         if self.texts {
             // One that was not kept is missing in what comes.
             let Some(actual) = sum else { return Ok(()) };

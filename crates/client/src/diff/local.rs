@@ -44,7 +44,7 @@ pub(super) fn working_text(
 }
 
 /// A directory whose properties changed. It is reported after its children.
-struct Waiting {
+struct PendingDir {
     relpath: RelPathBuf,
     sides: Option<(DirSide, DirSide)>,
 }
@@ -103,7 +103,7 @@ impl Local<'_> {
             found.extend(Candidate::of(status));
             Ok(())
         })?;
-        let mut waiting: Vec<Waiting> = Vec::new();
+        let mut waiting: Vec<PendingDir> = Vec::new();
         let mut skip: Option<RelPathBuf> = None;
         for candidate in found {
             if skip.as_ref().is_some_and(|skip| candidate.relpath.is_at_or_below(skip)) {
@@ -120,12 +120,12 @@ impl Local<'_> {
     }
 
     /// Reports the directories that are complete.
-    fn leave(&mut self, waiting: &mut Vec<Waiting>, next: Option<&RelPath>) -> SvnResult<()> {
+    fn leave(&mut self, waiting: &mut Vec<PendingDir>, next: Option<&RelPath>) -> SvnResult<()> {
         while let Some(last) = waiting.last() {
             if next.is_some_and(|next| next.is_at_or_below(&last.relpath)) {
                 break;
             }
-            if let Some(Waiting { relpath, sides: Some((left, right)) }) = waiting.pop() {
+            if let Some(PendingDir { relpath, sides: Some((left, right)) }) = waiting.pop() {
                 self.processor.take(self.at(&relpath)?, Difference::DirChanged(&left, &right))?;
             }
         }
@@ -145,7 +145,7 @@ impl Local<'_> {
     }
 
     /// Compares one node; whether all below it was compared with it.
-    fn node(&mut self, candidate: &Candidate, waiting: &mut Vec<Waiting>) -> SvnResult<bool> {
+    fn node(&mut self, candidate: &Candidate, waiting: &mut Vec<PendingDir>) -> SvnResult<bool> {
         let Some(view) = self.wc.view(&candidate.relpath)? else { return Ok(false) };
         let state = view.status();
         let base = view.base().filter(|base| base.presence.is_there());
@@ -182,7 +182,7 @@ impl Local<'_> {
                 }
                 _ => None,
             };
-            waiting.push(Waiting { relpath: candidate.relpath.clone(), sides });
+            waiting.push(PendingDir { relpath: candidate.relpath.clone(), sides });
         } else if let Some(base) = base {
             self.changed_file(base, &view, candidate.text)?;
         }

@@ -26,7 +26,7 @@ use crate::text_base::{TextNotices, with_text_bases};
 use crate::tree::create::{Area, Checkout, Form, prepare};
 use crate::tree::switch::{Existence, Switch, switch_locked};
 use crate::tree::update::{Update, update_locked};
-use crate::tree::{Brought, SharedSessionSlot, ensure_session, lock_anchor};
+use crate::tree::{BroughtTree, SharedSessionSlot, ensure_session, lock_anchor};
 
 /// Updates one path, with its externals.
 pub(crate) fn update_one(
@@ -123,7 +123,7 @@ fn finish(
     wc: &WorkingCopy,
     (relpath, depth): (&RelPath, Depth),
     completed: &RelPath,
-    done: Brought,
+    done: BroughtTree,
     session: &mut SharedSessionSlot,
 ) -> SvnResult<Option<Revnum>> {
     if let Some(root) = &done.externals_of {

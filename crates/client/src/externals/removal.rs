@@ -9,7 +9,7 @@ use sapwood_core::paths::RelPath;
 use sapwood_core::{ErrorCode, SvnError, SvnResult};
 use sapwood_wc::WorkingCopy;
 use sapwood_wc::db::{ExternalRow, Kind};
-use sapwood_wc::externals::Dismantled;
+use sapwood_wc::externals::Dismantling;
 
 use crate::context::Context;
 use crate::target::name_of;
@@ -48,11 +48,11 @@ pub(super) fn remove(ctx: &Context, wc: &WorkingCopy, row: &ExternalRow) -> SvnR
 }
 
 /// The error that says why something is left of a working copy.
-fn left_in(inner: &WorkingCopy, done: &Dismantled) -> Option<SvnError> {
+fn left_in(inner: &WorkingCopy, done: &Dismantling) -> Option<SvnError> {
     let message = match done {
-        Dismantled::Gone => return None,
-        Dismantled::Left => String::new(),
-        Dismantled::Modified(file) => {
+        Dismantling::Gone => return None,
+        Dismantling::Left => String::new(),
+        Dismantling::Modified(file) => {
             format!("File '{}' has local modifications", inner.abspath(file).display())
         }
     };
@@ -60,13 +60,13 @@ fn left_in(inner: &WorkingCopy, done: &Dismantled) -> Option<SvnError> {
 }
 
 /// Takes a working copy apart, unless a file in it has local changes.
-fn remove_working_copy(ctx: &Context, inner: &WorkingCopy) -> SvnResult<Dismantled> {
+fn remove_working_copy(ctx: &Context, inner: &WorkingCopy) -> SvnResult<Dismantling> {
     let lock = inner.lock(RelPath::ROOT, -1)?;
     let done = inner.dismantle()?;
     match done {
-        Dismantled::Modified(_) => lock.release()?,
+        Dismantling::Modified(_) => lock.release()?,
         // The lock went with the database.
-        Dismantled::Gone | Dismantled::Left => drop(lock),
+        Dismantling::Gone | Dismantling::Left => drop(lock),
     }
     ctx.forget(inner.root());
     Ok(done)
@@ -75,7 +75,7 @@ fn remove_working_copy(ctx: &Context, inner: &WorkingCopy) -> SvnResult<Dismantl
 /// Puts a working copy of something else aside.
 pub(super) fn relegate(ctx: &Context, inner: &WorkingCopy) -> SvnResult<()> {
     let at = inner.root().to_owned();
-    if remove_working_copy(ctx, inner)? == Dismantled::Gone {
+    if remove_working_copy(ctx, inner)? == Dismantling::Gone {
         return Ok(());
     }
     let mut number = 1u32;

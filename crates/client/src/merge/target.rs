@@ -9,7 +9,7 @@ use sapwood_wc::WorkingCopy;
 use sapwood_wc::root::disk_kind;
 use sapwood_wc::view::Status;
 
-use crate::caching_session::{History, Remembering, is_svn};
+use crate::caching_session::{History, SessionWithCache, is_svn};
 use crate::context::Context;
 use crate::mergeinfo::place::RepoLocation;
 use crate::working::Node;
@@ -82,17 +82,17 @@ impl MergeTarget {
 
     /// A session that knows what was asked about the target's repository before.
     pub(super) fn caching(&self, session: Rc<dyn Session>) -> Rc<dyn Session> {
-        Remembering::wrap(session, &self.history, Some(&self.wc))
+        SessionWithCache::wrap(session, &self.history, Some(&self.wc))
     }
 
     /// A session at a URL of the target's repository beside the one that was opened last.
     pub(super) fn second(&self, ctx: &Context, url: &Url) -> Option<Rc<dyn Session>> {
-        Remembering::second(url, &ctx.ra, &self.history, Some(&self.wc))
+        SessionWithCache::second(url, &ctx.ra, &self.history, Some(&self.wc))
     }
 
     /// Whether the session that was opened last is above a URL, and a move there would be a request.
     pub(super) fn is_asked_from_above(&self, url: &Url) -> bool {
-        Remembering::is_above(url, &self.history)
+        SessionWithCache::is_above(url, &self.history)
     }
 
     /// Opens a session at a URL, which also serves questions about the target. Where each move of a session is
@@ -110,7 +110,7 @@ impl MergeTarget {
             && session.url() == *above
         {
             let (session, wc) = (Rc::from(session), Some(&self.wc));
-            return Ok(Remembering::at(session, url.to_owned(), &self.history, wc));
+            return Ok(SessionWithCache::at(session, url.to_owned(), &self.history, wc));
         }
         Ok(self.caching(Rc::from(ctx.open_following(url)?)))
     }

@@ -14,7 +14,7 @@ use sapwood_core::{CancelToken, ErrorCode, PropList, Revnum, SvnError, SvnResult
 use sapwood_ra::{Capability, RevpropChange, Session, Settings};
 
 pub use self::properties::{Encoding, ascii};
-pub use crate::oplock::{LockNotice, Locking};
+pub use crate::oplock::{LockAttempt, LockNotice};
 
 use crate::oplock::OperationalLock;
 use crate::target::canonical_url;
@@ -69,7 +69,7 @@ pub struct Mirror<'a> {
     /// Whether properties of revisions stay alone that are the same already.
     pub skip_unchanged: bool,
     /// How the mirror is locked; it is not when there is nothing.
-    pub locking: Option<Locking>,
+    pub locking: Option<LockAttempt>,
     /// Asks the work to stop.
     pub cancel: CancelToken,
     /// Receives the events.

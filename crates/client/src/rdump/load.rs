@@ -15,7 +15,7 @@ use sapwood_repos::load::{LeftOut, Numbers, RevisionMap};
 use sapwood_repos::prop_rules;
 
 use crate::context::check_cancel;
-use crate::oplock::{LockNotice, Locking, OperationalLock};
+use crate::oplock::{LockAttempt, LockNotice, OperationalLock};
 
 /// Which process is at work on the repository.
 const LOCK: &str = "svn:rdump-lock";
@@ -38,7 +38,7 @@ pub struct Load<'a> {
     /// Properties of revisions that are left out.
     pub skip: HashSet<String>,
     /// How the repository is locked.
-    pub locking: Locking,
+    pub locking: LockAttempt,
     /// Asks the work to stop.
     pub cancel: &'a CancelToken,
     /// Receives the events.

@@ -11,7 +11,7 @@ use sapwood_wc::view::Status;
 
 use super::act::{Texts, failure, kind_word, regular};
 use super::moves::before;
-use super::{Incoming, Resolution, TreeConflict};
+use super::{IncomingDetails, Resolution, TreeConflict};
 use crate::diff::{Difference, DirSide, FileSide, Processor, ReverseProcessor, compare_below};
 
 impl TreeConflict<'_> {
@@ -133,7 +133,7 @@ impl TreeConflict<'_> {
     /// Merges a directory that came into the one that is here.
     pub(super) fn merge_added_dir(&self, how: Resolution) -> SvnResult<()> {
         let shown = self.display_path(&self.relpath);
-        let Some(Incoming::Addition(details)) = &self.incoming else {
+        let Some(IncomingDetails::Addition(details)) = &self.incoming else {
             return Err(failure(format!(
                 "Conflict resolution option '{}' requires details for tree conflict at '{shown}' to be \
                  fetched from the repository",

@@ -22,7 +22,7 @@ pub struct Targets {
 
 /// The details of the incoming change, from the log.
 #[derive(Clone, Debug)]
-pub enum Incoming {
+pub enum IncomingDetails {
     /// A deletion, or a reverted addition.
     Deletion(Deletion),
     /// An addition, or a reverted deletion.
@@ -74,7 +74,7 @@ pub struct Edit {
 #[derive(Clone, Debug)]
 pub enum Local {
     /// The node is missing here.
-    Missing(Missing),
+    Missing(MissingDetails),
     /// Copies of a node that was moved away: of which one is where it is now.
     Copies {
         /// Where they are, below the working copy's root.
@@ -86,7 +86,7 @@ pub enum Local {
 
 /// What happened to a missing node.
 #[derive(Clone, Debug, Default)]
-pub struct Missing {
+pub struct MissingDetails {
     /// The revision that deleted it on this branch, its author, and the path in the repository.
     pub deleted: Option<(u64, String, RelPathBuf)>,
     /// Where it moved to on this branch.
@@ -101,7 +101,7 @@ pub struct Missing {
     pub chosen_sibling: usize,
 }
 
-impl Incoming {
+impl IncomingDetails {
     /// The targets of an incoming move.
     pub(super) const fn targets(&self) -> Option<&Targets> {
         match self {
@@ -116,14 +116,14 @@ impl TreeConflict<'_> {
     #[must_use]
     pub const fn deletion(&self) -> Option<&Deletion> {
         match &self.incoming {
-            Some(Incoming::Deletion(deletion)) => Some(deletion),
+            Some(IncomingDetails::Deletion(deletion)) => Some(deletion),
             _ => None,
         }
     }
 
     /// The details of a missing node.
     #[must_use]
-    pub const fn missing(&self) -> Option<&Missing> {
+    pub const fn missing(&self) -> Option<&MissingDetails> {
         match &self.local {
             Some(Local::Missing(missing)) => Some(missing),
             _ => None,
@@ -141,17 +141,17 @@ impl TreeConflict<'_> {
         Ok(row.and_then(|row| Some((row.repos_path.clone()?, row.revision?.0))))
     }
 
-    pub(super) fn incoming_details(&self) -> SvnResult<Option<Incoming>> {
+    pub(super) fn incoming_details(&self) -> SvnResult<Option<IncomingDetails>> {
         match self.action {
             Action::Delete | Action::Replace => {
                 let Some(mut found) = self.incoming_deletion()? else { return Ok(None) };
                 if let (Some(moves), Some(new)) = (&found.moves, self.new_place()) {
                     found.targets = self.targets_of(moves, self.victim, new)?;
                 }
-                Ok(Some(Incoming::Deletion(found)))
+                Ok(Some(IncomingDetails::Deletion(found)))
             }
-            Action::Add => Ok(self.incoming_addition()?.map(Incoming::Addition)),
-            Action::Edit => Ok(self.incoming_edits()?.map(Incoming::Edits)),
+            Action::Add => Ok(self.incoming_addition()?.map(IncomingDetails::Addition)),
+            Action::Edit => Ok(self.incoming_edits()?.map(IncomingDetails::Edits)),
         }
     }
 
@@ -307,7 +307,7 @@ impl TreeConflict<'_> {
 
     /// What happened to a missing node: it was deleted or moved on this branch, or moved on the
     /// other one.
-    fn missing_details(&self) -> SvnResult<Option<Missing>> {
+    fn missing_details(&self) -> SvnResult<Option<MissingDetails>> {
         let (Some(old), Some(new)) = (self.old_place(), self.new_place()) else { return Ok(None) };
         let Some((parent, peg)) = self.parent_place()? else { return Ok(None) };
         let (younger, older) = if old.1 < new.1 { (new, old) } else { (old, new) };
@@ -324,7 +324,7 @@ impl TreeConflict<'_> {
         let relpath = parent.join(RelPath::new(self.relpath.name())?);
         let range = (peg, since(peg));
         let deletion = search.deletion(&relpath, range, Some(related), met.is_some())?;
-        let mut missing = Missing::default();
+        let mut missing = MissingDetails::default();
         let Some(deletion) = deletion else {
             let related_kind = self.repository.kind(self.ctx, &at, revision)?;
             let moves = search.moves_to(related, related_kind, since(revision))?;

@@ -33,7 +33,9 @@ use sapwood_core::{NodeKind, SvnError, SvnResult};
 use sapwood_wc::WorkingCopy;
 use sapwood_wc::conflict::{Action, Conflict, Location, Operation, Reason};
 
-pub use self::details::{Addition, Deletion, Edit, Incoming, Local, Missing, Targets};
+pub use self::details::{
+    Addition, Deletion, Edit, IncomingDetails, Local, MissingDetails, Targets,
+};
 pub use self::moves::Move;
 pub use self::options::Resolution;
 
@@ -98,7 +100,7 @@ pub struct TreeConflict<'c> {
     /// The local node's kind.
     pub victim: Option<NodeKind>,
     /// The details of the incoming change, from the log.
-    pub incoming: Option<Incoming>,
+    pub incoming: Option<IncomingDetails>,
     /// The details of the local change, from the log and the working copy.
     pub local: Option<Local>,
     /// The default resolution.

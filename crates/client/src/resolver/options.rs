@@ -4,7 +4,7 @@ use sapwood_core::NodeKind;
 use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_wc::conflict::{Action, Operation, Reason};
 
-use super::{Incoming, Local, TreeConflict};
+use super::{IncomingDetails, Local, TreeConflict};
 
 /// A way out of a tree conflict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -240,7 +240,7 @@ impl TreeConflict<'_> {
     /// Where there is only one location that a node can have moved to, going there is recommended.
     pub(super) fn recommend_incoming(&mut self) {
         let clear = match &self.incoming {
-            Some(Incoming::Deletion(deletion)) => deletion.targets.is_clear(),
+            Some(IncomingDetails::Deletion(deletion)) => deletion.targets.is_clear(),
             _ => false,
         };
         if !clear {

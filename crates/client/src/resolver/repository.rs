@@ -12,7 +12,7 @@ use sapwood_core::{ErrorCode, NodeKind, Revnum, RevpropSelection, SvnError, SvnR
 use sapwood_ra::{LogChange, LogRequest, Session};
 
 use super::moves::{CopiedPath, DeletedPath, Revision, before};
-use crate::caching_session::{History, Remembering};
+use crate::caching_session::{History, SessionWithCache};
 use crate::context::Context;
 use crate::mergeinfo::place::{History as Line, RepoLocation};
 
@@ -108,7 +108,7 @@ impl Repository {
             Some(session) => session,
             None => {
                 let session = Rc::from(ctx.open_following(&self.url(relpath.parent())?)?);
-                let session = Remembering::wrap(session, &self.history, None);
+                let session = SessionWithCache::wrap(session, &self.history, None);
                 self.session.get_or_init(|| session)
             }
         };

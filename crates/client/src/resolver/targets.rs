@@ -207,7 +207,7 @@ impl TreeConflict<'_> {
     }
 
     fn chosen_targets_mut(&mut self) -> Option<&mut Targets> {
-        use super::{Incoming, Local};
+        use super::{IncomingDetails, Local};
         if self.edit_of_missing() {
             return match &mut self.local {
                 Some(Local::Missing(missing)) => Some(&mut missing.targets),
@@ -215,7 +215,7 @@ impl TreeConflict<'_> {
             };
         }
         match &mut self.incoming {
-            Some(Incoming::Deletion(deletion)) => Some(&mut deletion.targets),
+            Some(IncomingDetails::Deletion(deletion)) => Some(&mut deletion.targets),
             _ => None,
         }
     }

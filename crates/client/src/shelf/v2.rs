@@ -10,7 +10,7 @@ use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::{Depth, NodeKind, PropList, SvnError, SvnResult};
 use sapwood_wc::WorkingCopy;
 use sapwood_wc::conflict::{PropState, TextOutcome};
-use sapwood_wc::gather::Gathered;
+use sapwood_wc::gather::GatheredChanges;
 use sapwood_wc::local::RevertOptions;
 use sapwood_wc::merge::{FileMerge, PropsMerge};
 use sapwood_wc::shelf::v2::{NewVersion, Node, StoredVersion};
@@ -175,7 +175,7 @@ pub(super) fn bring_back(
 struct Back<'a> {
     ctx: &'a Context,
     wc: &'a WorkingCopy,
-    gathered: &'a Gathered<'a>,
+    gathered: &'a GatheredChanges<'a>,
     stored: StoredVersion,
     dry_run: bool,
     conflicts: bool,

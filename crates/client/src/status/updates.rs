@@ -11,7 +11,7 @@ use sapwood_ra::{Report, ReportKind, ReportRequest, Session};
 use sapwood_wc::WorkingCopy;
 use sapwood_wc::db::{Kind, NodeRow, Presence};
 use sapwood_wc::report::Crawl;
-use sapwood_wc::status::{Incoming, LockInfo, State, StatusEditor};
+use sapwood_wc::status::{IncomingChanges, LockInfo, State, StatusEditor};
 
 use super::{StatusOptions, StatusTarget, Visit, externals, not_working_copy, show, walk_options};
 use crate::context::Context;
@@ -46,7 +46,7 @@ pub(super) fn status(
         };
         ask(&wc, &asked, number, session.as_ref())?
     } else {
-        Incoming::default()
+        IncomingChanges::default()
     };
     let added = |row: NodeRow| {
         row.op_depth > 0 && matches!(row.presence, Presence::Normal | Presence::Incomplete)
@@ -123,7 +123,7 @@ fn ask(
     asked: &UpdateQuery<'_>,
     revision: Option<Revnum>,
     session: &dyn Session,
-) -> SvnResult<Incoming> {
+) -> SvnResult<IncomingChanges> {
     let request = ReportRequest {
         revision,
         target: asked.name,

@@ -1,5 +1,5 @@
 //! The tree of one working copy is brought to what a repository has: by an update, a switch or as a new one. Externals are
-//! none of its business: [`Brought`] says whether they are to follow.
+//! none of its business: [`BroughtTree`] says whether they are to follow.
 
 pub(crate) mod create;
 pub(crate) mod switch;
@@ -23,7 +23,7 @@ use crate::context::Context;
 
 /// What is left to do when a tree was brought.
 #[derive(Debug, Default)]
-pub(crate) struct Brought {
+pub(crate) struct BroughtTree {
     /// The revision that it came to; `None` where nothing was brought.
     pub(crate) reached: Option<Revnum>,
     /// The root of its repository, when externals are to follow.

@@ -9,7 +9,7 @@ use sapwood_ra::{ReportKind, Session};
 use sapwood_wc::WorkingCopy;
 use sapwood_wc::db::{Kind, NodeRow, Presence};
 
-use super::{Brought, EditOptions, WantedTree, check_uuid};
+use super::{BroughtTree, EditOptions, WantedTree, check_uuid};
 use crate::context::Context;
 use crate::open::locate_following;
 use crate::revision::Revision;
@@ -76,7 +76,7 @@ pub(crate) fn switch_locked(
     anchor: &RelPath,
     (to, existence): (&Target, Existence),
     how: &Switch,
-) -> SvnResult<(Brought, Box<dyn Session>)> {
+) -> SvnResult<(BroughtTree, Box<dyn Session>)> {
     let depth = how.depth;
     let sticky = how.depth_is_sticky && depth != Depth::Unknown;
     let top = switchable(wc, relpath, depth)?;
@@ -118,7 +118,8 @@ pub(crate) fn switch_locked(
     };
     let reached = wanted.bring(ctx, wc, session.as_ref(), kind, edit)?;
     let with_externals = matches!(depth, Depth::Infinity | Depth::Unknown) && !how.ignore_externals;
-    let brought = Brought { reached: Some(reached), externals_of: with_externals.then_some(root) };
+    let brought =
+        BroughtTree { reached: Some(reached), externals_of: with_externals.then_some(root) };
     Ok((brought, session))
 }
 

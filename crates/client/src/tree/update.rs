@@ -12,7 +12,7 @@ use sapwood_wc::conflict::Conflict;
 use sapwood_wc::db::{Kind, Presence};
 
 use super::wanted::inherited_props;
-use super::{Brought, EditOptions, SharedSessionSlot, WantedTree, check_uuid, ensure_session};
+use super::{BroughtTree, EditOptions, SharedSessionSlot, WantedTree, check_uuid, ensure_session};
 use crate::context::Context;
 use crate::open::number_of;
 use crate::relocate::relocate;
@@ -123,22 +123,22 @@ pub(crate) fn update_locked(
     how: &Update,
     summary: bool,
     session: &mut SharedSessionSlot,
-) -> SvnResult<Brought> {
+) -> SvnResult<BroughtTree> {
     let depth = how.depth;
     let sticky = how.depth_is_sticky && depth != Depth::Unknown;
     let shown = wc.abspath(relpath);
     let found = wc.db().questions(|| location_to_update(ctx, wc, relpath, anchor))?;
-    let Some((repos_id, root, repos_path)) = found else { return Ok(Brought::default()) };
+    let Some((repos_id, root, repos_path)) = found else { return Ok(BroughtTree::default()) };
     let anchor_url = root.join(&repos_path);
     let notify = |value: &Notify<'_>| ctx.notify(value);
     let cropping = sticky && depth < Depth::Infinity;
     if cropping && depth == Depth::Exclude {
         wc.exclude(relpath, Some(&notify), ctx.cancel())?;
         if how.ignore_externals {
-            return Ok(Brought::default());
+            return Ok(BroughtTree::default());
         }
         ensure_session(ctx, session, &anchor_url)?;
-        return Ok(Brought { reached: None, externals_of: Some(root) });
+        return Ok(BroughtTree { reached: None, externals_of: Some(root) });
     }
     if cropping && is_present_dir(wc, relpath)? {
         wc.crop(relpath, depth, Some(&notify), ctx.cancel())?;
@@ -164,7 +164,7 @@ pub(crate) fn update_locked(
     let reached = wanted.bring(ctx, wc, open, kind, edit)?;
     let recursive = matches!(depth, Depth::Infinity | Depth::Unknown);
     let with_externals = (recursive || cropping) && !how.ignore_externals;
-    Ok(Brought { reached: Some(reached), externals_of: with_externals.then_some(root) })
+    Ok(BroughtTree { reached: Some(reached), externals_of: with_externals.then_some(root) })
 }
 
 /// Whether a text or property conflict of the target itself keeps it from being updated.

@@ -15,14 +15,14 @@ use super::props;
 use crate::context::check_cancel;
 
 /// Counts the checksum of what is read; errors name the file.
-struct Summing<'a, R> {
+struct ChecksumReader<'a, R> {
     inner: R,
     sum: Md5Hasher,
     name: &'a str,
     cancel: &'a CancelToken,
 }
 
-impl<R: Read> Read for Summing<'_, R> {
+impl<R: Read> Read for ChecksumReader<'_, R> {
     fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
         check_cancel(self.cancel).map_err(io::Error::other)?;
         let got = self.inner.read(buf).map_err(|e| match e.kind() {
@@ -45,7 +45,8 @@ fn commit_file(
     }
     let Some(source) = &operation.source else { return editor.close_file(file, None) };
     let name = source.display_path();
-    let mut reader = Summing { inner: source.open()?, sum: Md5Hasher::new(), name: &name, cancel };
+    let mut reader =
+        ChecksumReader { inner: source.open()?, sum: Md5Hasher::new(), name: &name, cancel };
     editor.apply_textdelta(file, None, &mut FullText::new(&mut reader))?;
     editor.close_file(file, Some(reader.sum.finish()))
 }

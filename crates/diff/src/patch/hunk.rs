@@ -116,7 +116,7 @@ impl Hunk {
 
 /// A hunk as it is read.
 #[derive(Default)]
-struct Reading {
+struct HunkReader {
     hunk: Hunk,
     inside: bool,
     is_property: bool,
@@ -177,8 +177,8 @@ impl<R: Read + Seek> PatchFile<R> {
         Ok(())
     }
 
-    fn next_hunk(&mut self) -> SvnResult<Option<Reading>> {
-        let mut reading = Reading::default();
+    fn next_hunk(&mut self) -> SvnResult<Option<HunkReader>> {
+        let mut reading = HunkReader::default();
         let mut line = Vec::new();
         let mut last_end = LineEnd::None;
         loop {
@@ -285,7 +285,7 @@ impl Cursor {
     }
 }
 
-impl Reading {
+impl HunkReader {
     /// A line that says that the one above has no line end.
     fn take_unended(&mut self, text_end: u64) {
         let [before, after] = &mut self.ends;

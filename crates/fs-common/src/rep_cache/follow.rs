@@ -18,14 +18,14 @@ use super::{CREATED, PRAGMAS, RepCache, Schema, error, signed};
 
 /// How many hashes a part has.
 const TOGETHER: usize = 50_000;
-/// The columns of a [`Stored`].
+/// The columns of a [`StoredRow`].
 const COLUMNS: &str = "hash, revision, offset, size, expanded_size";
 /// Sorts after all hashes.
 const AFTER_ALL: &str = "g";
 
 /// A row as it is stored.
 #[derive(Debug, PartialEq, Eq)]
-struct Stored {
+struct StoredRow {
     hash: String,
     /// Revision, item, size, expanded size.
     numbers: [i64; 4],
@@ -35,7 +35,7 @@ struct Stored {
 #[derive(Debug, Default)]
 struct Difference {
     gone: Vec<String>,
-    new: Vec<Stored>,
+    new: Vec<StoredRow>,
     /// How many hashes were looked at.
     hashes: usize,
     /// The first hash of the next part, if there may be one.
@@ -53,7 +53,7 @@ pub struct Reach {
 
 /// What [`RepCache::follow`] did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Followed {
+pub struct FollowSummary {
     /// Hashes that were looked at one by one.
     pub hashes: usize,
     /// Rows that were written or removed.
@@ -68,7 +68,12 @@ impl RepCache {
     ///
     /// # Errors
     /// E200030 and kin, for what SQLite reports, and for rows that are none.
-    pub fn follow(from: PathBuf, to: PathBuf, reach: Reach, schema: Schema) -> Result<Followed> {
+    pub fn follow(
+        from: PathBuf,
+        to: PathBuf,
+        reach: Reach,
+        schema: Schema,
+    ) -> Result<FollowSummary> {
         let source = Self::open_read_only(from)?;
         let mut copy = Self::connect(to, CREATED)?;
         copy.take_rows(&source, reach, schema).map_err(|e| error(&e))
@@ -79,10 +84,10 @@ impl RepCache {
         source: &Self,
         reach: Reach,
         schema: Schema,
-    ) -> rusqlite::Result<Followed> {
+    ) -> rusqlite::Result<FollowSummary> {
         self.connection.execute_batch(PRAGMAS)?;
         self.make_schema(schema)?;
-        let mut done = Followed::default();
+        let mut done = FollowSummary::default();
         if source.version()? == 0 {
             return Ok(done);
         }
@@ -123,7 +128,9 @@ impl RepCache {
             let mut put = part.prepare_cached(&format!(
                 "INSERT OR REPLACE INTO rep_cache ({COLUMNS}) VALUES (?1, ?2, ?3, ?4, ?5)"
             ))?;
-            for Stored { hash, numbers: [revision, item, size, expanded_size] } in &difference.new {
+            for StoredRow { hash, numbers: [revision, item, size, expanded_size] } in
+                &difference.new
+            {
                 put.execute(params![hash, revision, item, size, expanded_size])?;
             }
         }
@@ -133,14 +140,14 @@ impl RepCache {
 }
 
 /// What stretches of both are compared by: rows, and the sum of their revisions.
-type Counted = (i64, Option<i64>);
+type RowSum = (i64, Option<i64>);
 
 /// What a stretch is compared by, and its last hash, where the statement says it.
 fn counted(
     database: &Connection,
     sql: &str,
     params: impl Params,
-) -> rusqlite::Result<(Counted, Option<String>)> {
+) -> rusqlite::Result<(RowSum, Option<String>)> {
     let mut statement = database.prepare_cached(sql)?;
     statement.query_row(params, |row| Ok(((row.get(0)?, row.get(1)?), row.get(2)?)))
 }
@@ -234,10 +241,10 @@ fn compare(
     Ok(difference)
 }
 
-fn stored(rows: &mut Rows<'_>) -> rusqlite::Result<Option<Stored>> {
+fn stored(rows: &mut Rows<'_>) -> rusqlite::Result<Option<StoredRow>> {
     let Some(row) = rows.next()? else { return Ok(None) };
     let numbers = [row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?];
-    Ok(Some(Stored { hash: row.get(0)?, numbers }))
+    Ok(Some(StoredRow { hash: row.get(0)?, numbers }))
 }
 
 #[cfg(test)]
@@ -299,14 +306,14 @@ mod tests {
             let follow = |before| {
                 RepCache::follow(from.clone(), to.clone(), reach(before), Schema::V2).unwrap()
             };
-            assert_eq!(follow(None), Followed { hashes, changed: hashes, parts: 1 });
-            assert_eq!(follow(None), Followed { hashes, changed: 0, parts: 1 });
+            assert_eq!(follow(None), FollowSummary { hashes, changed: hashes, parts: 1 });
+            assert_eq!(follow(None), FollowSummary { hashes, changed: 0, parts: 1 });
             source.add(&rows(n..n.saturating_add(3))).unwrap();
             let before = Some(Revnum(u64::from(n.saturating_sub(1))));
             // Of what the copy has it is enough that it is as much.
-            assert_eq!(follow(before), Followed { hashes: 3, changed: 3, parts: 1 });
+            assert_eq!(follow(before), FollowSummary { hashes: 3, changed: 3, parts: 1 });
             let hashes = hashes.saturating_add(3);
-            assert_eq!(follow(before), Followed { hashes, changed: 0, parts: 1 });
+            assert_eq!(follow(before), FollowSummary { hashes, changed: 0, parts: 1 });
             // A row that is missing, and one of another revision, are found.
             for wrong in [
                 "DELETE FROM rep_cache WHERE revision = 7",
@@ -314,8 +321,8 @@ mod tests {
             ] {
                 open(&to).connection.execute(wrong, []).unwrap();
                 let before = Some(Revnum(u64::from(n.saturating_add(2))));
-                assert_eq!(follow(before), Followed { hashes, changed: 1, parts: 1 });
-                assert_eq!(follow(before), Followed { hashes: 0, changed: 0, parts: 1 });
+                assert_eq!(follow(before), FollowSummary { hashes, changed: 1, parts: 1 });
+                assert_eq!(follow(before), FollowSummary { hashes: 0, changed: 0, parts: 1 });
             }
         }
     }
@@ -330,7 +337,7 @@ mod tests {
         let reach = Reach { before: None, youngest: Revnum(1 << 20) };
         let followed = RepCache::follow(from.clone(), to.clone(), reach, Schema::V2).unwrap();
         let hashes = usize::try_from(n).unwrap();
-        assert_eq!(followed, Followed { hashes, changed: hashes, parts: 2 });
+        assert_eq!(followed, FollowSummary { hashes, changed: hashes, parts: 2 });
         // Also where they are only counted, and where more than a part holds is new.
         for (before, hashes, parts) in
             [(n, 0, 2), (n.saturating_sub(20), 19, 1), (7, hashes.saturating_sub(5), 2)]

@@ -37,7 +37,7 @@ impl Backend for Fs {
     type Children = Arc<sapwood_fsx::Directory>;
     type Contents = sapwood_fsx::Contents;
     type Delta = sapwood_fsx::ContentsDelta;
-    type Revprops = Seen;
+    type Revprops = RevpropsView;
     type DateAuthor = Arc<PropList>;
     type Writer = Arc<fsx::Writer>;
     type Txn = fsx::Txn;
@@ -72,8 +72,8 @@ impl Backend for Fs {
         Ok(self.node_at(path, *id)?)
     }
 
-    fn revprops(&self) -> Seen {
-        Seen { fs: self.clone(), generation: None }
+    fn revprops(&self) -> RevpropsView {
+        RevpropsView { fs: self.clone(), generation: None }
     }
 
     fn writer(&self, options: WriteOptions) -> Result<Self::Writer> {
@@ -170,19 +170,19 @@ impl Contents for sapwood_fsx::Contents {
 
 /// The properties as a request sees them: those of one state, in which the caches know them, or newer ones.
 #[derive(Debug)]
-pub(crate) struct Seen {
+pub(crate) struct RevpropsView {
     fs: Fs,
     /// The state when the first was read; `None` inside while they were being changed.
     generation: Option<Option<u64>>,
 }
 
-impl Seen {
+impl RevpropsView {
     fn generation(&mut self) -> Option<u64> {
         *self.generation.get_or_insert_with(|| self.fs.revprop_generation())
     }
 }
 
-impl Revprops for Seen {
+impl Revprops for RevpropsView {
     type Fs = Fs;
 
     fn get(&mut self, revision: Revnum) -> Result<Arc<PropList>> {

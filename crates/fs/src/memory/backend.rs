@@ -64,7 +64,7 @@ impl Backend for Filesystem {
     type Children = Arc<Entries>;
     type Contents = Contents;
     type Delta = Delta;
-    type Revprops = Seen;
+    type Revprops = RevpropsView;
     type DateAuthor = Arc<PropList>;
     type Writer = Writer;
     type Txn = Txn;
@@ -123,8 +123,8 @@ impl Backend for Filesystem {
         Ok(Node { fs: self.clone(), path: path.clone(), rev: self.node_rev(*id)? })
     }
 
-    fn revprops(&self) -> Seen {
-        Seen(self.clone())
+    fn revprops(&self) -> RevpropsView {
+        RevpropsView(self.clone())
     }
 
     fn lock(&self, _: &FsPath) -> Result<Option<Lock>> {
@@ -156,9 +156,9 @@ impl Admin for Filesystem {}
 
 /// The properties of revisions.
 #[derive(Debug)]
-pub(crate) struct Seen(Filesystem);
+pub(crate) struct RevpropsView(Filesystem);
 
-impl Revprops for Seen {
+impl Revprops for RevpropsView {
     type Fs = Filesystem;
 
     fn get(&mut self, revision: Revnum) -> Result<Arc<PropList>> {

@@ -8,7 +8,7 @@ use sapwood_core::{ErrorCode, Exact, Md5, NodeKind, PropList, Revnum, Sha1, SvnE
 use super::Filesystem;
 use super::rules::{Id, Maker, NodeRev};
 use super::tree::Root;
-use super::txn::Published;
+use super::txn::PublishedTxn;
 use crate::ChangedPaths;
 use crate::error::{Error, Result};
 
@@ -58,7 +58,7 @@ pub(super) struct State {
     /// Of revisions and of published transactions.
     pub(super) nodes: HashMap<Id, Arc<NodeRev>>,
     values: Vec<Value>,
-    pub(super) txns: BTreeMap<u64, Published>,
+    pub(super) txns: BTreeMap<u64, PublishedTxn>,
     pub(super) next_txn: u64,
     /// How often properties of revisions were changed.
     pub(super) props_version: u64,

@@ -24,7 +24,7 @@ use sapwood_fsfs::txn::{KnownText, NewRevision};
 
 /// A transaction as others see it.
 #[derive(Debug)]
-pub(super) struct Published {
+pub(super) struct PublishedTxn {
     pub(super) props: PropList,
     pub(super) changed_paths: Arc<ChangedPaths>,
     /// Distinguishes it from what it was when it was published before.
@@ -70,7 +70,7 @@ impl Parts {
     }
 }
 
-impl Published {
+impl PublishedTxn {
     pub(super) const fn number(&self) -> u64 {
         self.tree.txn
     }
@@ -89,7 +89,7 @@ impl Filesystem {
     pub(super) fn published<T>(
         &self,
         name: &str,
-        ask: impl FnOnce(&mut Published) -> T,
+        ask: impl FnOnce(&mut PublishedTxn) -> T,
     ) -> Result<T> {
         let missing = || {
             let message = format!("No such transaction '{name}'");
@@ -185,7 +185,7 @@ pub(crate) struct Txn {
 
 impl TxnEdit for Txn {
     type Engine = Memory;
-    type Known = KnownText;
+    type KnownText = KnownText;
 
     fn tree(&self) -> &Tree {
         &self.tree
@@ -311,7 +311,7 @@ impl backend::Txn for Txn {
         let mut state = self.fs.state.lock();
         let version = state.txns.get(&number).map_or(0, |before| before.version.plus(1));
         self.write(&mut state, Maker::Txn(number))?;
-        let published = Published {
+        let published = PublishedTxn {
             props: self.info.props.clone(),
             changed_paths: self.changed_paths()?,
             version,

@@ -90,9 +90,9 @@ impl State {
 }
 
 /// Says that a thread that builds has ended.
-struct Leaving<'a, 'b>(&'a BuildQueue<'b>);
+struct BuilderEnd<'a, 'b>(&'a BuildQueue<'b>);
 
-impl Drop for Leaving<'_, '_> {
+impl Drop for BuilderEnd<'_, '_> {
     fn drop(&mut self) {
         let mut state = self.0.state.lock();
         state.builders = state.builders.saturating_sub(1);
@@ -118,7 +118,7 @@ impl<'a> BuildQueue<'a> {
 
     /// Builds until nothing is left: what each of the threads does.
     pub(super) fn run(&self) {
-        let _leaving = Leaving(self);
+        let _leaving = BuilderEnd(self);
         let mut state = self.state.lock();
         loop {
             while !state.stopped && state.next < state.end && !state.may_build() {

@@ -49,7 +49,7 @@ impl TreeSource<Fsfs> for Filesystem {
 
 impl TxnEdit for Txn {
     type Engine = Fsfs;
-    type Known = KnownText;
+    type KnownText = KnownText;
 
     fn tree(&self) -> &Tree {
         &self.tree

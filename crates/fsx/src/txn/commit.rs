@@ -39,7 +39,7 @@ pub struct NewRevision {
 }
 
 /// A node that was written, for the next commit.
-type Written = (TxnNodeRev, Option<Directory>);
+type WrittenNode = (TxnNodeRev, Option<Directory>);
 
 impl Txn {
     /// Makes a revision of the transaction: its number.
@@ -99,7 +99,7 @@ impl Txn {
     }
 
     /// Completes the prototype but for its indexes.
-    pub(super) fn write_revision(&mut self, revision: Revnum) -> Result<Vec<Written>> {
+    pub(super) fn write_revision(&mut self, revision: Revnum) -> Result<Vec<WrittenNode>> {
         let mut written = Vec::new();
         for at in self.post_order()? {
             written.push(self.write_node(at, revision)?);
@@ -141,7 +141,7 @@ impl Txn {
     }
 
     /// Writes one node-revision and what belongs to it.
-    fn write_node(&mut self, at: usize, revision: Revnum) -> Result<Written> {
+    fn write_node(&mut self, at: usize, revision: Revnum) -> Result<WrittenNode> {
         let TxnNodeRev { mut rev, copy_root } = self.tree.txn_node(at)?.node.clone();
         let entries = match rev.kind {
             NodeKind::Dir => self.write_directory(at, &mut rev)?,

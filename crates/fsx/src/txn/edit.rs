@@ -16,7 +16,7 @@ use crate::error::Result;
 
 impl TxnEdit for Txn {
     type Engine = Fsx;
-    type Known = (Md5, Sha1);
+    type KnownText = (Md5, Sha1);
 
     fn tree(&self) -> &Tree {
         &self.tree

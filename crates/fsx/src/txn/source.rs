@@ -23,14 +23,14 @@ const DIRECTORIES: usize = 32;
 
 /// A filesystem and what was read of it last.
 #[derive(Debug)]
-pub(super) struct Committed {
+pub(super) struct CommittedNodes {
     pub(super) fs: Filesystem,
     nodes: Mutex<HashMap<Id, Arc<TxnNodeRev>>>,
     /// By the ids of their representations.
     directories: Recent<Id, Directory>,
 }
 
-impl Committed {
+impl CommittedNodes {
     pub(super) fn new(fs: &Filesystem) -> Self {
         Self { fs: fs.clone(), nodes: Mutex::default(), directories: Recent::new(DIRECTORIES) }
     }
@@ -88,7 +88,7 @@ impl Committed {
 
 /// The same as the rules see it.
 #[derive(Debug)]
-pub(super) struct Source(pub(super) Arc<Committed>);
+pub(super) struct Source(pub(super) Arc<CommittedNodes>);
 
 impl TreeSource<Fsx> for Source {
     fn node(&self, id: &Id) -> Result<Arc<TxnNodeRev>> {

@@ -16,7 +16,7 @@ use sapwood_store::{HeldLock, WriteStorage, uuid};
 
 use super::engine::TxnNumber;
 use super::sharing::OpenRepCache;
-use super::source::Committed;
+use super::source::CommittedNodes;
 use crate::config::WriteConfig;
 use crate::error::{Error, Result};
 use crate::filesystem::{Filesystem, uuid_text};
@@ -47,7 +47,7 @@ pub struct Writer {
     numbers_at_once: u64,
     /// Numbers of transactions that were taken: the next one, and the first that is not ours.
     numbers: Mutex<(u64, u64)>,
-    pub(super) committed: Arc<Committed>,
+    pub(super) committed: Arc<CommittedNodes>,
     /// The open `rep-cache.db`.
     pub(super) rep_cache: Mutex<OpenRepCache>,
     pub(super) error_after_commit: Mutex<Option<SvnError>>,
@@ -72,7 +72,7 @@ impl Writer {
             flush: options.flush_to_disk,
             numbers_at_once: options.numbers_at_once.max(1),
             numbers: Mutex::new((0, 0)),
-            committed: Arc::new(Committed::new(fs)),
+            committed: Arc::new(CommittedNodes::new(fs)),
             rep_cache: Mutex::default(),
             error_after_commit: Mutex::default(),
             early_rows: Mutex::default(),

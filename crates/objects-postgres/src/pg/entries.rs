@@ -11,7 +11,7 @@ use postgres::error::SqlState;
 use postgres::types::ToSql;
 use sapwood_core::exact::{Exact as _, clamped, signed};
 use sapwood_core::len64;
-use sapwood_objects::{Attempt, Error, Key, Listed, Result};
+use sapwood_objects::{Attempt, Error, Key, ListedObject, Result};
 
 use super::pool::Pool;
 use crate::address::Address;
@@ -142,7 +142,12 @@ impl Entries {
         Ok(row.map(|row| row.get(0)))
     }
 
-    pub(super) fn list(&self, log: &Key, after: Option<u64>, most: usize) -> Result<Vec<Listed>> {
+    pub(super) fn list(
+        &self,
+        log: &Key,
+        after: Option<u64>,
+        most: usize,
+    ) -> Result<Vec<ListedObject>> {
         let first = after.map_or(i64::MIN, |after| after.plus(1).cast_signed());
         let (name, limit) = (log.as_str(), signed(len64(most)));
         let question: [&(dyn ToSql + Sync); 4] = [&self.store, &name, &first, &limit];
@@ -151,7 +156,11 @@ impl Entries {
         let listed = rows.into_iter().map(|row| {
             let (slot, len): (i64, i32) = (row.get(0), row.get(1));
             let (slot, len) = (slot.cast_unsigned(), u64::from(len.unsigned_abs()));
-            Ok(Listed { key: Key::slot(log, slot)?, len, modified: row.get::<_, SystemTime>(2) })
+            Ok(ListedObject {
+                key: Key::slot(log, slot)?,
+                len,
+                modified: row.get::<_, SystemTime>(2),
+            })
         });
         listed.collect()
     }

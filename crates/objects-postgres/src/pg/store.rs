@@ -5,7 +5,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use sapwood_objects::{Attempt, Blobs, Key, Listed, Log, Result, Store, Upload};
+use sapwood_objects::{Attempt, Blobs, Key, ListedObject, Log, Result, Store, Upload};
 
 use super::entries::Entries;
 
@@ -42,7 +42,7 @@ impl Blobs for Both {
         self.objects.upload(key)
     }
 
-    fn list(&self, part: &str, after: Option<&Key>, most: usize) -> Result<Vec<Listed>> {
+    fn list(&self, part: &str, after: Option<&Key>, most: usize) -> Result<Vec<ListedObject>> {
         let log = Key::new(part).ok().filter(Key::is_log);
         match log {
             Some(log) => self.entries.list(&log, after.and_then(|key| key.slot_in(&log)), most),

@@ -31,12 +31,12 @@ const CA_BUNDLE: &str = "AWS_CA_BUNDLE";
 /// A bucket, with threads of its own. Its stores, and clones of them, share it.
 #[derive(Debug)]
 pub struct Connection {
-    shared: Arc<Shared>,
+    shared: Arc<BucketConnection>,
 }
 
 /// What all stores of a bucket share.
 #[derive(Debug)]
-pub(super) struct Shared {
+pub(super) struct BucketConnection {
     /// For requests that may be repeated.
     pub(super) bucket: Arc<dyn Bucket>,
     /// For those that are sent once.
@@ -51,7 +51,7 @@ impl Connection {
     /// # Errors
     /// [`OpenError::Settings`]
     pub fn open(address: &Address, settings: &Settings) -> Result<Self, OpenError> {
-        let opened = Shared::open(address, settings);
+        let opened = BucketConnection::open(address, settings);
         let shared = opened
             .map_err(|reason| OpenError::Settings { address: address.to_string(), reason })?;
         Ok(Self { shared: Arc::new(shared) })
@@ -70,7 +70,7 @@ impl Connection {
     }
 }
 
-impl Shared {
+impl BucketConnection {
     fn open(address: &Address, settings: &Settings) -> std::result::Result<Self, Reason> {
         let tls = sapwood_tls_client::config(settings.last(CA_BUNDLE).map(Path::new))?;
         let requests = Arc::new(Requests::default());

@@ -9,10 +9,10 @@ use object_store::{
     GetOptions, GetRange, ObjectStore as _, ObjectStoreExt as _, PutMode, PutPayload,
 };
 use sapwood_core::exact::Exact as _;
-use sapwood_objects::{Attempt, Blobs, Error, Key, Listed, Log, Result, Upload};
+use sapwood_objects::{Attempt, Blobs, Error, Key, ListedObject, Log, Result, Upload};
 use tokio::task::JoinSet;
 
-use super::connection::{Failure, Shared};
+use super::connection::{BucketConnection, Failure};
 use super::upload::Parts;
 use crate::address::{Address, Scheme};
 
@@ -22,7 +22,7 @@ const AT_ONCE: usize = 16;
 /// A prefix of a bucket.
 #[derive(Clone, Debug)]
 pub(super) struct S3 {
-    shared: Arc<Shared>,
+    shared: Arc<BucketConnection>,
     prefix: Key,
     address: Arc<str>,
     /// Whether lists go on by tokens alone: Azure's emulator does not know where to begin.
@@ -30,7 +30,7 @@ pub(super) struct S3 {
 }
 
 impl S3 {
-    pub(super) fn new(shared: Arc<Shared>, address: &Address) -> Self {
+    pub(super) fn new(shared: Arc<BucketConnection>, address: &Address) -> Self {
         let by_tokens = address.scheme == Scheme::Azure;
         let (prefix, address) = (address.prefix.clone(), address.to_string().into());
         Self { shared, prefix, address, by_tokens }
@@ -131,7 +131,7 @@ impl Blobs for S3 {
         Ok(Box::new(parts))
     }
 
-    fn list(&self, part: &str, after: Option<&Key>, most: usize) -> Result<Vec<Listed>> {
+    fn list(&self, part: &str, after: Option<&Key>, most: usize) -> Result<Vec<ListedObject>> {
         let mut listed = Vec::new();
         // A part that is no key has nothing in it.
         let Ok(within) = Key::new(part) else { return Ok(listed) };
@@ -156,7 +156,7 @@ impl Blobs for S3 {
                     && after.is_none_or(|after| key > *after)
                 {
                     let modified = object.last_modified.into();
-                    listed.push(Listed { key, len: object.size, modified });
+                    listed.push(ListedObject { key, len: object.size, modified });
                 }
                 offset = Some(object.location.to_string());
             }

@@ -36,7 +36,7 @@ const ANSWER: Duration = Duration::from_secs(30);
 /// How long a connection that is not used is kept.
 const IDLE: Duration = Duration::from_secs(20);
 
-type Boxed<T> = Pin<Box<dyn Future<Output = T> + Send>>;
+type BoxedFuture<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
 /// Makes the one client of a connection.
 #[derive(Clone, Debug)]
@@ -132,7 +132,7 @@ impl fmt::Debug for Connector {
 impl Service<Uri> for Connector {
     type Response = TokioIo<Wire>;
     type Error = io::Error;
-    type Future = Boxed<io::Result<TokioIo<Wire>>>;
+    type Future = BoxedFuture<io::Result<TokioIo<Wire>>>;
 
     fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<io::Result<()>> {
         Poll::Ready(Ok(()))

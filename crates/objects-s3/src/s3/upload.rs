@@ -13,7 +13,7 @@ use object_store::{
 use sapwood_core::exact::Exact as _;
 use sapwood_objects::{Error, Key, Result, Upload};
 
-use super::connection::{Failure, Shared};
+use super::connection::{BucketConnection, Failure};
 
 /// Bytes of a part. Stores want 5 MiB, but for the last, and take 10,000 parts.
 const PART: usize = 8 << 20;
@@ -27,7 +27,7 @@ const AT_ONCE: usize = 2;
 /// An object in parts.
 #[derive(Debug)]
 pub(super) struct Parts {
-    shared: Arc<Shared>,
+    shared: Arc<BucketConnection>,
     path: Path,
     address: Box<str>,
     key: Key,
@@ -39,7 +39,7 @@ pub(super) struct Parts {
 }
 
 impl Parts {
-    pub(super) fn new(shared: Arc<Shared>, path: Path, address: &str, key: &Key) -> Self {
+    pub(super) fn new(shared: Arc<BucketConnection>, path: Path, address: &str, key: &Key) -> Self {
         Self {
             shared,
             path,

@@ -6,7 +6,7 @@ use std::sync::Barrier;
 use crate::error::Result;
 use crate::key::Key;
 use crate::memory::Memory;
-use crate::store::{Attempt, Blobs, Listed, Log, Upload};
+use crate::store::{Attempt, Blobs, ListedObject, Log, Upload};
 
 /// How a store cheats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,7 +54,7 @@ impl Blobs for Cheater {
         self.store.upload(key)
     }
 
-    fn list(&self, part: &str, after: Option<&Key>, most: usize) -> Result<Vec<Listed>> {
+    fn list(&self, part: &str, after: Option<&Key>, most: usize) -> Result<Vec<ListedObject>> {
         self.store.list(part, after, most)
     }
 

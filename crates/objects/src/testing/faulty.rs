@@ -11,7 +11,7 @@ use parking_lot::Mutex;
 
 use crate::error::{Error, Result};
 use crate::key::Key;
-use crate::store::{Attempt, Blobs, Listed, Log, Store, Upload};
+use crate::store::{Attempt, Blobs, ListedObject, Log, Store, Upload};
 
 /// What goes wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -182,7 +182,7 @@ impl Blobs for Faulty {
         Ok(Box::new(FaultyUpload { inner, store, key: key.clone() }))
     }
 
-    fn list(&self, part: &str, after: Option<&Key>, most: usize) -> Result<Vec<Listed>> {
+    fn list(&self, part: &str, after: Option<&Key>, most: usize) -> Result<Vec<ListedObject>> {
         let key = Key::new(part)?;
         self.run(&key, None, || self.inner.list(part, after, most))
     }

@@ -4,7 +4,7 @@ use std::fs;
 use std::sync::Arc;
 
 use crate::testing::{Cheat, Cheater, Fault, Faulty, suite};
-use crate::{Blobs as _, Counted, Error, Folder, Key, Log as _, Memory, prove};
+use crate::{Blobs as _, CountedStore, Error, Folder, Key, Log as _, Memory, prove};
 use sapwood_core::{ErrorCode, SvnError};
 
 #[test]
@@ -73,7 +73,7 @@ fn stores_that_cheat_are_refused() {
 
 #[test]
 fn what_a_store_is_asked_for_is_counted() {
-    let counted = Counted::new(Arc::new(Memory::new()));
+    let counted = CountedStore::new(Arc::new(Memory::new()));
     suite(&counted);
     let before = counted.requests();
     let (log, key) = (Key::new("log").unwrap(), Key::new("big/x").unwrap());
@@ -109,7 +109,7 @@ fn what_a_store_is_asked_for_is_counted() {
     ];
     assert_eq!(new.collect::<Vec<_>>(), expected);
     let lost = Faulty::new(Arc::new(Memory::new()), 0, Fault::StopBefore);
-    let counted = Counted::new(Arc::new(lost));
+    let counted = CountedStore::new(Arc::new(lost));
     counted.get(&key, 0..1).unwrap_err();
     counted.attempt(&log, 0, b"x").unwrap();
     assert_eq!(counted.requests().failures, 2);

@@ -12,8 +12,14 @@ const VECTORS: &str = include_str!("vectors.txt");
 
 const NOW: i64 = 1_500;
 
-fn expected() -> Expected<'static> {
-    Expected { issuer: "https://h", client: "svn", nonce: "n", now: NOW, access_token: "access" }
+fn expected() -> ExpectedClaims<'static> {
+    ExpectedClaims {
+        issuer: "https://h",
+        client: "svn",
+        nonce: "n",
+        now: NOW,
+        access_token: "access",
+    }
 }
 
 /// A provider's key for ES256.

@@ -57,7 +57,7 @@ pub struct ClientIdentity<T> {
 
 /// What the configuration says about keeping passphrases for one host.
 #[derive(Clone, Copy, Debug)]
-struct Keeping {
+struct PassphrasePolicy {
     any: bool,
     /// Whether they are kept unencrypted; `None` when that is to be asked.
     plaintext: Option<bool>,
@@ -180,9 +180,9 @@ impl Authenticator {
         Ok((KeyFile::WrongPassphrase, None))
     }
 
-    fn keeping(&self, host: &str) -> SvnResult<Keeping> {
+    fn keeping(&self, host: &str) -> SvnResult<PassphrasePolicy> {
         let group = server_group(&self.servers, host);
-        let mut keeping = Keeping { any: true, plaintext: None };
+        let mut keeping = PassphrasePolicy { any: true, plaintext: None };
         for section in [Some("global"), group.as_deref()].into_iter().flatten() {
             let servers = &self.servers;
             keeping.any = servers.get_bool(section, "store-ssl-client-cert-pp", keeping.any)?;
@@ -220,7 +220,12 @@ impl Authenticator {
     }
 
     /// Whether a passphrase may be kept unencrypted.
-    fn may_keep_passphrase(&self, keeping: Keeping, file: &str, dir: &Path) -> SvnResult<bool> {
+    fn may_keep_passphrase(
+        &self,
+        keeping: PassphrasePolicy,
+        file: &str,
+        dir: &Path,
+    ) -> SvnResult<bool> {
         if let Some(answer) = keeping.plaintext {
             return Ok(answer);
         }

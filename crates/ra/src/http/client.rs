@@ -22,7 +22,7 @@ use super::origin::Origin;
 use super::settings::ClientSettings;
 use super::ticket::Tickets;
 use super::tls::Tls;
-use super::transport::{Outgoing, Payload, Reply, Transport};
+use super::transport::{OutgoingBody, Payload, Reply, Transport};
 use crate::auth::Authenticator;
 use crate::error::Error;
 use crate::session::COMPATIBLE_VERSION;
@@ -234,7 +234,7 @@ impl Client {
     }
 
     /// A request; `chunked` says whether a body may be sent without its length.
-    fn request(&self, call: &Call<'_>, chunked: bool) -> SvnResult<Request<Outgoing>> {
+    fn request(&self, call: &Call<'_>, chunked: bool) -> SvnResult<Request<OutgoingBody>> {
         let broken = |error: hyper::http::Error| {
             SvnError::new(ErrorCode::RA_DAV_CREATING_REQUEST, error.to_string())
         };

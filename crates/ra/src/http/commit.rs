@@ -80,21 +80,21 @@ struct HttpCommit<'s> {
     nodes: Vec<Node>,
     deleted: HashSet<RelPathBuf>,
     /// Requests on the resources of a transaction, whose replies are not waited for one by one.
-    queue: RequestQueue<Awaited>,
+    queue: RequestQueue<ExpectedReply>,
     failed: Option<LateFailure>,
     info: Option<CommitInfo>,
     ended: bool,
 }
 
 /// What is expected of a reply.
-struct Awaited {
+struct ExpectedReply {
     /// The node that an error is about.
     about: Option<RelPathBuf>,
-    expected: Expected,
+    expected: ExpectedStatus,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Expected {
+enum ExpectedStatus {
     /// One of these statuses.
     Status(&'static [u16]),
     /// Nothing is there.
@@ -103,13 +103,13 @@ enum Expected {
     Patched,
 }
 
-impl Awaited {
+impl ExpectedReply {
     /// Checks a reply.
     fn check(&self, call: &Call<'_>, reply: Reply) -> SvnResult<()> {
         match self.expected {
-            Expected::Status(good) => expect_status(reply, &call.target, good)?.finish(),
-            Expected::Patched => patched(reply, &call.target),
-            Expected::Absent => {
+            ExpectedStatus::Status(good) => expect_status(reply, &call.target, good)?.finish(),
+            ExpectedStatus::Patched => patched(reply, &call.target),
+            ExpectedStatus::Absent => {
                 let found = expect_status(reply, &call.target, &[200]).and_then(Reply::finish);
                 match (found, &self.about) {
                     (Ok(()), Some(path)) => Err(SvnError::new(
@@ -126,11 +126,11 @@ impl Awaited {
 }
 
 /// The status of what was made.
-const CREATED: Expected = Expected::Status(&[201]);
+const CREATED: ExpectedStatus = ExpectedStatus::Status(&[201]);
 
 /// Checks a reply, and notes what an error is about.
 fn checked(
-    awaited: &Awaited,
+    awaited: &ExpectedReply,
     call: &Call<'_>,
     reply: Reply,
     failed: &mut Option<LateFailure>,
@@ -209,9 +209,9 @@ impl HttpCommit<'_> {
         &mut self,
         call: Call<'_>,
         about: Option<&RelPath>,
-        expected: Expected,
+        expected: ExpectedStatus,
     ) -> SvnResult<()> {
-        let awaited = Awaited { about: about.map(RelPath::to_owned), expected };
+        let awaited = ExpectedReply { about: about.map(RelPath::to_owned), expected };
         let client = &self.session.client;
         if let Route::Activity(_) = self.route()? {
             let reply = client.call(&call)?;
@@ -232,7 +232,7 @@ impl HttpCommit<'_> {
             return client.call(&call);
         }
         let mut last = None;
-        let awaited = Awaited { about: None, expected: Expected::Status(&[]) };
+        let awaited = ExpectedReply { about: None, expected: ExpectedStatus::Status(&[]) };
         let mut take = |_, _: &Call<'static>, reply| {
             last = Some(reply);
             Ok(())
@@ -479,7 +479,7 @@ impl HttpCommit<'_> {
             call = call.with(headers::VERSION_NAME, base.to_string());
         }
         let call = self.with_token(call, &path).xml(multistatus::proppatch(&changes(&props)));
-        self.request(call, about, Expected::Patched)
+        self.request(call, about, ExpectedStatus::Patched)
     }
 
     fn send_text(&mut self, at: usize, result: Option<Md5>) -> SvnResult<()> {
@@ -504,7 +504,7 @@ impl HttpCommit<'_> {
             call = call.with(headers::RESULT_MD5, result.to_hex());
         }
         let call = self.with_token(call, &path);
-        self.request(call, Some(&path), Expected::Status(&[201, 204]))
+        self.request(call, Some(&path), ExpectedStatus::Status(&[201, 204]))
     }
 
     /// Whether nothing can be at a new file's path: a parent is new, or was deleted.
@@ -522,7 +522,7 @@ impl HttpCommit<'_> {
 
     fn check_free(&mut self, path: &RelPath) -> SvnResult<()> {
         let target = self.session.public(path);
-        self.request(Call::new("HEAD", &target), Some(path), Expected::Absent)
+        self.request(Call::new("HEAD", &target), Some(path), ExpectedStatus::Absent)
     }
 
     /// Removes what was begun. That this may fail is no news: the server forgets it in time.
@@ -581,7 +581,7 @@ impl HttpCommit<'_> {
         if self.keep_locks && !below_it.is_empty() {
             call = call.with(headers::OPTIONS, headers::options::KEEP_LOCKS);
         }
-        self.request(call, Some(path), Expected::Status(&[204]))?;
+        self.request(call, Some(path), ExpectedStatus::Status(&[204]))?;
         self.deleted.insert(path.to_owned());
         Ok(())
     }

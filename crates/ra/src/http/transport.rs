@@ -94,7 +94,7 @@ impl Payload {
 
     /// A body that sends it from the beginning.
     /// When `chunked`, its length is not sent.
-    pub(super) fn body(&self, chunked: bool) -> SvnResult<Outgoing> {
+    pub(super) fn body(&self, chunked: bool) -> SvnResult<OutgoingBody> {
         let what = match self {
             Self::None => OutgoingData::Bytes(Bytes::new()),
             Self::Bytes(bytes) => OutgoingData::Bytes(bytes.clone()),
@@ -104,13 +104,13 @@ impl Payload {
                 OutgoingData::File { file, left: *len }
             }
         };
-        Ok(Outgoing { what, chunked })
+        Ok(OutgoingBody { what, chunked })
     }
 }
 
 /// A request's body while it is sent.
 #[derive(Debug)]
-pub(super) struct Outgoing {
+pub(super) struct OutgoingBody {
     what: OutgoingData,
     chunked: bool,
 }
@@ -121,7 +121,7 @@ enum OutgoingData {
     File { file: std::fs::File, left: u64 },
 }
 
-impl Body for Outgoing {
+impl Body for OutgoingBody {
     type Data = Bytes;
     type Error = io::Error;
 
@@ -213,7 +213,7 @@ impl AsyncWrite for CountingWire {
 
 /// A connection that hyper speaks on.
 struct Connection {
-    requests: SendRequest<Outgoing>,
+    requests: SendRequest<OutgoingBody>,
     /// What it runs on, after `requests` was dropped while the connection was idle.
     rest: oneshot::Receiver<Box<dyn Wire>>,
 }
@@ -478,7 +478,7 @@ impl Transport {
     pub(super) fn send(
         self: &Rc<Self>,
         may_repeat: bool,
-        mut request: impl FnMut() -> SvnResult<Request<Outgoing>>,
+        mut request: impl FnMut() -> SvnResult<Request<OutgoingBody>>,
     ) -> SvnResult<Reply> {
         loop {
             let kept = self.take_idle();
@@ -526,12 +526,12 @@ pub(super) struct Reply {
 enum Content {
     /// All of it.
     Whole(io::Cursor<Vec<u8>>),
-    Plain(Coming),
-    Gzip(Box<MultiGzDecoder<Coming>>),
+    Plain(IncomingBody),
+    Gzip(Box<MultiGzDecoder<IncomingBody>>),
 }
 
 /// The body of a reply as it comes.
-struct Coming {
+struct IncomingBody {
     body: Incoming,
     piece: Bytes,
     ended: bool,
@@ -553,7 +553,7 @@ impl Reply {
         response: Response<Incoming>,
     ) -> Self {
         let (head, body) = response.into_parts();
-        let mut coming = Coming {
+        let mut coming = IncomingBody {
             ended: body.is_end_stream(),
             body,
             piece: Bytes::new(),
@@ -627,7 +627,7 @@ impl Read for Reply {
     }
 }
 
-impl Coming {
+impl IncomingBody {
     fn give_back(&mut self) {
         if let Some(connection) = self.connection.take() {
             let mut idle = self.transport.idle.borrow_mut();
@@ -654,7 +654,7 @@ impl Coming {
     }
 }
 
-impl Read for Coming {
+impl Read for IncomingBody {
     fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
         if buf.is_empty() || !self.fetch().map_err(io::Error::other)? {
             return Ok(0);

@@ -24,8 +24,8 @@ impl Sink for CommitConnection<'_> {
         self.0.buffer()
     }
 
-    fn relieve(&mut self) -> SvnResult<()> {
-        self.0.relieve()
+    fn flush_if_large(&mut self) -> SvnResult<()> {
+        self.0.flush_if_large()
     }
 
     fn write_through(&mut self, bytes: &[u8]) -> SvnResult<()> {

@@ -340,7 +340,7 @@ impl Sink for Connection {
         &mut self.output
     }
 
-    fn relieve(&mut self) -> SvnResult<()> {
+    fn flush_if_large(&mut self) -> SvnResult<()> {
         if self.output.len() >= OUTPUT_BYTES { self.send(&[]) } else { Ok(()) }
     }
 

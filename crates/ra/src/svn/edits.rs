@@ -95,12 +95,12 @@ fn drive_replay(conn: &mut Connection, editor: &mut dyn Editor) -> SvnResult<()>
 }
 
 /// One revision of a replayed range.
-struct Incoming<'c> {
+struct IncomingRevision<'c> {
     conn: &'c mut Connection,
     driven: bool,
 }
 
-impl ReplayedEdit for Incoming<'_> {
+impl ReplayedEdit for IncomingRevision<'_> {
     fn drive(&mut self, editor: &mut dyn Editor) -> SvnResult<()> {
         self.driven = true;
         drive_replay(self.conn, editor)
@@ -109,31 +109,31 @@ impl ReplayedEdit for Incoming<'_> {
 
 /// A report goes out with the command that it belongs to, as far as it is shorter than this, in bytes: a server that
 /// refuses the command answers each part of the report, and must be able to do so while the client does not read.
-const AHEAD: usize = 32 << 10;
+const MAX_PIPELINED: usize = 32 << 10;
 
 /// A report to the server. One that is dropped before its end leaves the connection in the middle of it, which is given up.
 struct SvnReport<'s> {
     session: &'s SvnSession,
     conn: RefMut<'s, Connection>,
     editor: &'s mut dyn Editor,
-    /// Whether the server has taken the command.
-    is_taken: bool,
+    /// Whether the server has accepted the command.
+    is_accepted: bool,
     has_ended: bool,
 }
 
 impl SvnReport<'_> {
-    /// Waits until the server has taken the command. Where it does not, it will not understand the report either, which
+    /// Waits until the server has accepted the command. Where it does not, it will not understand the report either, which
     /// has gone out.
-    fn await_taken(&mut self) -> SvnResult<()> {
-        if self.is_taken {
+    fn await_acceptance(&mut self) -> SvnResult<()> {
+        if self.is_accepted {
             return Ok(());
         }
-        self.is_taken = true;
-        let taken = self.session.authenticate_reader(&mut self.conn);
-        if taken.is_err() {
+        self.is_accepted = true;
+        let accepted = self.session.authenticate_reader(&mut self.conn);
+        if accepted.is_err() {
             self.conn.give_up();
         }
-        taken
+        accepted
     }
 }
 
@@ -159,10 +159,10 @@ impl Report for SvnReport<'_> {
         out.bracketed_text(entry.lock_token);
         out.depth(entry.depth);
         out.raw(b") ) ");
-        if out.len() >= AHEAD {
-            self.await_taken()?;
+        if out.len() >= MAX_PIPELINED {
+            self.await_acceptance()?;
         }
-        self.conn.relieve()
+        self.conn.flush_if_large()
     }
 
     fn delete_path(&mut self, path: &RelPath) -> SvnResult<()> {
@@ -176,7 +176,7 @@ impl Report for SvnReport<'_> {
     fn finish(mut self: Box<Self>) -> SvnResult<()> {
         self.conn.out().raw(b"( finish-report ( ) ) ");
         self.has_ended = true;
-        self.await_taken()?;
+        self.await_acceptance()?;
         let Self { session, conn, editor, .. } = &mut *self;
         session.authenticate(conn)?;
         let error = match drive(&mut **conn, *editor, false) {
@@ -200,7 +200,7 @@ impl Report for SvnReport<'_> {
     fn abort(mut self: Box<Self>) -> SvnResult<()> {
         self.conn.out().raw(b"( abort-report ( ) ) ");
         self.has_ended = true;
-        self.await_taken()?;
+        self.await_acceptance()?;
         self.conn.reply(|_| Ok(()))
     }
 }
@@ -227,11 +227,11 @@ impl Edits for SvnSession {
         self.sync_server_url()?;
         let mut conn = self.conn()?;
         write_request(conn.out(), request);
-        let is_taken = !self.goes_ahead();
-        if is_taken {
+        let is_accepted = !self.pipelines();
+        if is_accepted {
             self.authenticate_reader(&mut conn)?;
         }
-        Ok(Box::new(SvnReport { session: self, conn, editor, is_taken, has_ended: false }))
+        Ok(Box::new(SvnReport { session: self, conn, editor, is_accepted, has_ended: false }))
     }
 
     fn replay(
@@ -272,7 +272,7 @@ impl Edits for SvnSession {
         self.authenticate_new(&mut conn, "Server doesn't support the replay-range command")?;
         for revision in (start.0..=end.0).map(Revnum) {
             let props = conn.receive_tuple(read_revprops)?;
-            let mut edit = Incoming { conn: &mut conn, driven: false };
+            let mut edit = IncomingRevision { conn: &mut conn, driven: false };
             let result = receiver.revision(revision, &props, &mut edit);
             let driven = edit.driven;
             if result.is_err() || !driven {

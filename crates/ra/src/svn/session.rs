@@ -280,7 +280,7 @@ impl SvnSession {
 
     /// Whether commands may go out before the server has answered those before them: it knows the user and will not ask
     /// for a name, and what fails can be asked again over another connection.
-    pub(super) fn goes_ahead(&self) -> bool {
+    pub(super) fn pipelines(&self) -> bool {
         self.repository.is_logged_in && self.settings.is_some()
     }
 
@@ -390,7 +390,7 @@ impl SvnSession {
 
     /// Moves the server to a URL: with the next command, where that may go out before the answer.
     fn move_server(&self, url: &Url) -> SvnResult<()> {
-        if !self.goes_ahead() {
+        if !self.pipelines() {
             self.exchange(|out| write_reparent(out, url), |_| Ok(()))?;
             self.place.borrow_mut().known = url.to_owned();
         }

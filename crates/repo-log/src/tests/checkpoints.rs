@@ -5,7 +5,7 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use sapwood_core::Sha1;
 use sapwood_objects::testing::{Fault, Faulty};
-use sapwood_objects::{Blobs as _, Counted, Folder, Key, Log as _, Memory, Store, Token};
+use sapwood_objects::{Blobs as _, CountedStore, Folder, Key, Log as _, Memory, Store, Token};
 
 use super::{file, object, revision};
 use crate::checkpoint::{Checkpoint, parse, parse_hint, write, write_hint};
@@ -105,7 +105,7 @@ fn a_start_costs_the_same_whatever_the_length_of_the_log() {
         let mut log = new(&store);
         let written = grow(&mut log, length);
         assert_eq!(sapwood_core::len64(written.len()), (length + 1) / 256, "{written:?}");
-        let counted = Counted::new(Arc::clone(&store));
+        let counted = CountedStore::new(Arc::clone(&store));
         let shared: Arc<dyn Store> = Arc::new(counted.clone());
         assert_eq!(opened(&shared).state(), log.state());
         let requests = counted.requests();
@@ -125,7 +125,7 @@ fn a_saved_state_leaves_only_the_tail_to_read() {
         grow(&mut log, length);
         let saved = log.checkpoint_bytes().unwrap();
         grow(&mut log, 3);
-        let counted = Counted::new(Arc::clone(&store));
+        let counted = CountedStore::new(Arc::clone(&store));
         let shared: Arc<dyn Store> = Arc::new(counted.clone());
         let from = RepositoryLog::open_from(shared, Some(&saved)).unwrap().unwrap();
         assert_eq!(from.state(), log.state());

@@ -15,7 +15,7 @@ use crate::verify::verify;
 
 /// What a writer knows of one of its revisions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Known {
+enum KnownOutcome {
     There,
     NotThere,
     InDoubt,
@@ -24,8 +24,8 @@ enum Known {
 const REVISIONS: usize = 6;
 
 /// Opens the repository or makes it, and adds revisions, each named by the writer; what it knows of each in the end.
-fn write(store: &Arc<dyn Store>, writer: &str, asks: u32) -> Vec<Known> {
-    let mut known = vec![Known::NotThere; REVISIONS];
+fn write(store: &Arc<dyn Store>, writer: &str, asks: u32) -> Vec<KnownOutcome> {
+    let mut known = vec![KnownOutcome::NotThere; REVISIONS];
     let mut patience = |attempts: u32, _: &sapwood_objects::Error| attempts < asks;
     let opened = (|| -> Result<RepositoryLog> {
         if let Some(log) = RepositoryLog::open(Arc::clone(store))? {
@@ -46,12 +46,12 @@ fn write(store: &Arc<dyn Store>, writer: &str, asks: u32) -> Vec<Known> {
         let added = log
             .append(&mut |state| Ok(Some(vec![revision(state.revisions, &data)])), &mut patience);
         *known = match added {
-            Ok(_) => Known::There,
-            Err(Error::Store(sapwood_objects::Error::InDoubt { .. })) => Known::InDoubt,
-            Err(_) => Known::NotThere,
+            Ok(_) => KnownOutcome::There,
+            Err(Error::Store(sapwood_objects::Error::InDoubt { .. })) => KnownOutcome::InDoubt,
+            Err(_) => KnownOutcome::NotThere,
         };
         // A server that is in doubt, or has lost the store, ends.
-        if *known != Known::There {
+        if *known != KnownOutcome::There {
             break;
         }
     }
@@ -68,14 +68,14 @@ fn texts(store: &Arc<dyn Store>) -> Vec<String> {
     log.state().data.values().map(text).collect()
 }
 
-fn check(store: &Arc<dyn Store>, writer: &str, known: &[Known], what: &str) {
+fn check(store: &Arc<dyn Store>, writer: &str, known: &[KnownOutcome], what: &str) {
     let texts = texts(store);
     for (number, known) in known.iter().enumerate() {
         let times = texts.iter().filter(|text| **text == format!("{writer} {number}")).count();
         let fits = match known {
-            Known::There => times == 1,
-            Known::NotThere => times == 0,
-            Known::InDoubt => times <= 1,
+            KnownOutcome::There => times == 1,
+            KnownOutcome::NotThere => times == 0,
+            KnownOutcome::InDoubt => times <= 1,
         };
         assert!(fits, "{what}: {writer} {number} is {known:?}, and there {times} times");
     }
@@ -85,7 +85,7 @@ fn check(store: &Arc<dyn Store>, writer: &str, known: &[Known], what: &str) {
 fn matrix(new_store: &mut dyn FnMut() -> Arc<dyn Store>, faults: &[Fault]) {
     let counting = Arc::new(Faulty::counting(new_store()));
     let counted: Arc<dyn Store> = Arc::<Faulty>::clone(&counting);
-    assert_eq!(write(&counted, "first", 1), [Known::There; REVISIONS]);
+    assert_eq!(write(&counted, "first", 1), [KnownOutcome::There; REVISIONS]);
     let operations = counting.operations();
     assert!(operations >= 8, "only {operations} operations");
     for fault in faults {
@@ -101,13 +101,16 @@ fn matrix(new_store: &mut dyn FnMut() -> Arc<dyn Store>, faults: &[Fault]) {
                 }
                 let second = write(&below, "second", 1);
                 faulty.let_all_arrive();
-                assert_eq!(second, [Known::There; REVISIONS], "{what}");
+                assert_eq!(second, [KnownOutcome::There; REVISIONS], "{what}");
                 check(&below, "first", &first, &what);
                 check(&below, "second", &second, &what);
                 verify(&below).unwrap();
                 let lost = matches!(fault, Fault::StopBefore | Fault::StopAfter);
                 if asks > 1 && !lost {
-                    assert!(!first.contains(&Known::InDoubt), "{what}: it asked until it knew");
+                    assert!(
+                        !first.contains(&KnownOutcome::InDoubt),
+                        "{what}: it asked until it knew"
+                    );
                 }
             }
         }

@@ -6,10 +6,10 @@ use std::sync::Arc;
 use sapwood_block_cache::BlockCache;
 use sapwood_core::len64;
 use sapwood_objects::testing::{Fault, Faulty};
-use sapwood_objects::{Blobs as _, Counted, Key, Memory, Store};
+use sapwood_objects::{Blobs as _, CountedStore, Key, Memory, Store};
 
 use super::{file, object, revision};
-use crate::entry::{Found, Item};
+use crate::entry::{FoundItem, Item};
 use crate::log::RepositoryLog;
 use crate::state::{Location, RevisionData, State};
 use crate::verify::verify;
@@ -84,7 +84,7 @@ fn many_revisions_are_in_few_objects() {
 fn a_machine_that_has_nothing_reads_many_revisions_by_few_requests() {
     let mut found = Vec::new();
     for length in [1000, 4000] {
-        let store = Counted::new(Arc::new(Memory::new()));
+        let store = CountedStore::new(Arc::new(Memory::new()));
         let shared: Arc<dyn Store> = Arc::new(store.clone());
         let mut log = new(&shared);
         // As long as small revisions are.
@@ -113,7 +113,7 @@ fn a_machine_that_has_nothing_reads_many_revisions_by_few_requests() {
 #[test]
 fn each_entry_is_written_once_more_and_long_ones_are_not_read() {
     for length in [70_u64, 280] {
-        let store = Counted::new(Arc::new(Memory::new()));
+        let store = CountedStore::new(Arc::new(Memory::new()));
         let shared: Arc<dyn Store> = Arc::new(store.clone());
         let mut log = new(&shared);
         let long = "x".repeat(140_000);
@@ -218,7 +218,7 @@ fn segments_that_do_not_fit_are_refused() {
         data: object(1, &vec![0; len]),
     };
     let fits = |item: Item<'static>| {
-        let found = [Found { item, at: 0 }];
+        let found = [FoundItem { item, at: 0 }];
         log.state().fits(log.entries(), &found).is_ok()
     };
     assert!(fits(segment(64, &[1, 2], 3)));

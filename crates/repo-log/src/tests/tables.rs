@@ -7,14 +7,14 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use sapwood_core::{Sha1, len64};
 use sapwood_objects::testing::{Fault, Faulty};
-use sapwood_objects::{Blobs as _, Counted, Key, Memory, Store};
+use sapwood_objects::{Blobs as _, CountedStore, Key, Memory, Store};
 
 use super::{file, object, revision};
 use crate::all_reps::AllReps;
-use crate::entry::{Found as FoundItem, Item, Rep};
+use crate::entry::{FoundItem, Item, Rep};
 use crate::log::RepositoryLog;
 use crate::state::State;
-use crate::table::{Form, Found, Table, TableBuilder};
+use crate::table::{Form, Lookup, Table, TableBuilder};
 use crate::verify::verify;
 
 fn rep(n: u64) -> Rep {
@@ -40,7 +40,7 @@ fn cut(bytes: &[u8], range: Range<u64>) -> Vec<u8> {
 }
 
 /// What a table of these bytes has of a text; `None` when its end is none.
-fn found(form: Form, bytes: &[u8], sha1: &Sha1) -> Option<Found> {
+fn found(form: Form, bytes: &[u8], sha1: &Sha1) -> Option<Lookup> {
     let table = Table::parse(form, &cut(bytes, form.end()))?;
     Some(table.find(sha1, |range| Ok::<_, ()>(cut(bytes, range))).unwrap())
 }
@@ -53,7 +53,7 @@ fn all_rows_are_found_and_nothing_else() {
         assert_eq!((form.rows(), form.bytes()), (count, len64(bytes.len())));
         let table = Table::parse(form, &cut(&bytes, form.end())).unwrap();
         for row in &rows {
-            assert_eq!(found(form, &bytes, &row.sha1), Some(Found::Row(*row)));
+            assert_eq!(found(form, &bytes, &row.sha1), Some(Lookup::Row(*row)));
         }
         let mut reads = 0;
         for n in count..count + 2000 {
@@ -61,7 +61,7 @@ fn all_rows_are_found_and_nothing_else() {
                 reads += 1;
                 Ok::<_, ()>(cut(&bytes, range))
             };
-            assert_eq!(table.find(&rep(n).sha1, read).unwrap(), Found::Nothing);
+            assert_eq!(table.find(&rep(n).sha1, read).unwrap(), Lookup::Nothing);
         }
         assert!(reads < 60, "{reads} of 2000 look-ups in {count} rows were in vain");
     }
@@ -106,7 +106,7 @@ fn of_equal_texts_the_first_counts() {
     let mut bytes = [rep(1), other].iter().flat_map(|rep| builder.add(rep)).collect::<Vec<_>>();
     let (form, end) = builder.finish();
     bytes.extend(end);
-    assert_eq!(found(form, &bytes, &other.sha1), Some(Found::Row(rep(1))));
+    assert_eq!(found(form, &bytes, &other.sha1), Some(Lookup::Row(rep(1))));
 }
 
 proptest! {
@@ -129,9 +129,9 @@ proptest! {
         let mut missing = 0;
         for row in &rows {
             match found(form, &bytes, &row.sha1) {
-                Some(Found::Row(found)) => prop_assert_eq!(found, *row),
-                Some(Found::Nothing) => prop_assert!(false, "it is said that a row is not there"),
-                Some(Found::Damage) | None => missing += 1,
+                Some(Lookup::Row(found)) => prop_assert_eq!(found, *row),
+                Some(Lookup::Nothing) => prop_assert!(false, "it is said that a row is not there"),
+                Some(Lookup::Damage) | None => missing += 1,
             }
         }
         prop_assert!(missing > 0);
@@ -191,7 +191,7 @@ fn numbers(log: &RepositoryLog) -> (BTreeSet<u64>, u64) {
 #[test]
 fn tables_are_few_and_rows_are_written_few_times() {
     for count in [10_000_u64, 40_000] {
-        let counted = Counted::new(Arc::new(Memory::new()));
+        let counted = CountedStore::new(Arc::new(Memory::new()));
         let store: Arc<dyn Store> = Arc::new(counted.clone());
         let mut log = new(&store);
         grow(&mut log, 0..count, 300);

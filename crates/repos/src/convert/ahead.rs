@@ -12,7 +12,7 @@ use sapwood_core::{Exact as _, Md5, NodeKind, PropList, Revnum, Sha1, SvnResult,
 use sapwood_fs::txn::KnownText;
 use sapwood_fs::{ChangeKind, ChangedPath, Filesystem, Node};
 
-use super::summary::{self, Summing};
+use super::summary::{self, SummaryHasher};
 
 /// Bytes of texts that are read ahead of one revision, at most.
 const TEXTS: u64 = 512 << 10;
@@ -64,7 +64,7 @@ pub(super) struct ReadNode {
 pub(super) fn read(source: &Filesystem, revision: Revnum) -> SvnResult<ReadRevision> {
     let root = source.revision_root(revision)?;
     let mut room = TEXTS;
-    let mut sum = Summing::default();
+    let mut sum = SummaryHasher::default();
     let read_change = |change: ChangedPath<'_>| {
         let node = match change.kind {
             ChangeKind::Delete => None,

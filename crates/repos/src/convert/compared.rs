@@ -29,14 +29,14 @@ struct State {
 
 /// How far the comparison of a source and a target came.
 #[derive(Debug)]
-pub(super) struct Compared {
+pub(super) struct ComparisonState {
     path: PathBuf,
     /// The lines that name source and target.
     of: Vec<u8>,
     state: State,
 }
 
-impl Compared {
+impl ComparisonState {
     /// What the file in the folder `to` of the target, whose youngest revision is `youngest`, says. Where the target has lost revisions, it says
     /// less from now on.
     ///

@@ -12,14 +12,14 @@ use super::same::same_changes;
 use super::{Pair, differs};
 
 /// A revision whose properties differ, and those of the source.
-pub(super) type Differing = (Revnum, Arc<PropList>);
+pub(super) type DifferingRevprops = (Revnum, Arc<PropList>);
 
 /// The properties of a revision of the source, where the target has others.
 pub(super) fn differing(
     source: &Filesystem,
     target: &Filesystem,
     revision: Revnum,
-) -> SvnResult<Option<Differing>> {
+) -> SvnResult<Option<DifferingRevprops>> {
     let wanted = source.revprops(revision)?;
     Ok((target.revprops(revision)? != wanted).then_some((revision, wanted)))
 }
@@ -28,7 +28,7 @@ pub(super) fn differing(
 ///
 /// # Errors
 /// E160004 when it has others afterwards.
-pub(super) fn set(writer: &Writer, (revision, wanted): &Differing) -> SvnResult<()> {
+pub(super) fn set(writer: &Writer, (revision, wanted): &DifferingRevprops) -> SvnResult<()> {
     let change = &mut |_: &_| Ok(Some(PropList::clone(wanted)));
     writer.change_revision_props(*revision, change)?;
     if writer.fs().revprops(*revision)? == *wanted {
@@ -46,7 +46,8 @@ pub(super) fn set(writer: &Writer, (revision, wanted): &Differing) -> SvnResult<
 pub(super) fn take(pair: &Pair<'_>, end: Revnum) -> SvnResult<()> {
     let Some(last) = end.prev() else { return Ok(()) };
     let (source, target) = (pair.source, pair.target());
-    let work = |(first, last): (Revnum, Revnum), to: &Outlet<'_, SvnResult<Vec<Differing>>>| {
+    let work = |(first, last): (Revnum, Revnum),
+                to: &Outlet<'_, SvnResult<Vec<DifferingRevprops>>>| {
         let look = |revision| {
             pair.cancel.check()?;
             let found = differing(source, target, revision)?;

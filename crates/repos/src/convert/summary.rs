@@ -10,9 +10,9 @@ use sapwood_fs::{ChangeKind, ChangedPath, Filesystem, Node};
 
 /// A checksum in the making.
 #[derive(Debug, Default)]
-pub(super) struct Summing(Sha1Hasher);
+pub(super) struct SummaryHasher(Sha1Hasher);
 
-impl Summing {
+impl SummaryHasher {
     /// Adds a changed path, and the node there; `None` after a deletion.
     pub(super) fn add(
         &mut self,
@@ -82,7 +82,7 @@ impl Summaries {
 /// Those of reading.
 pub(super) fn of(fs: &Filesystem, revision: Revnum) -> SvnResult<Sha1> {
     let root = fs.revision_root(revision)?;
-    let mut sum = Summing::default();
+    let mut sum = SummaryHasher::default();
     for change in root.changed_paths()?.iter() {
         if change.kind == ChangeKind::Delete {
             sum.add(&change, None);
@@ -136,7 +136,7 @@ mod tests {
             (ChangedPath { copy_from: copied(2), ..change }, Some((file, &empty, md5))),
         ];
         let sums = cases.map(|(change, node)| {
-            let mut sum = Summing::default();
+            let mut sum = SummaryHasher::default();
             sum.add(&change, node);
             sum.finish()
         });

@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use sapwood_core::{Exact as _, FsPath, NodeKind, Revnum, SvnResult};
 use sapwood_fs::{Directory, Filesystem, Node};
 
-use super::compared::{Compared, Pace};
+use super::compared::{ComparisonState, Pace};
 use super::same::same_node;
 use super::{Pair, differs};
 
@@ -18,7 +18,11 @@ const NODES: u64 = 16;
 ///
 /// # Errors
 /// E160004 that says that there is a difference.
-pub(super) fn compare(pair: &Pair<'_>, revision: Revnum, compared: &mut Compared) -> SvnResult<()> {
+pub(super) fn compare(
+    pair: &Pair<'_>,
+    revision: Revnum,
+    compared: &mut ComparisonState,
+) -> SvnResult<()> {
     let Some(from) = compared.tree_from(revision) else { return Ok(()) };
     let top = |fs: &Filesystem| fs.revision_root(revision)?.node(FsPath::ROOT);
     let mut open = vec![(top(pair.source)?, top(pair.target())?)];

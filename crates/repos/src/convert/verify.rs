@@ -6,8 +6,8 @@ use sapwood_core::{Exact as _, Revnum, Sha1, SvnResult};
 use sapwood_fs::Filesystem;
 use sapwood_store::ordered::{self, Outlet, ReceiverGone};
 
-use super::compared::{Compared, Pace};
-use super::revprops::{self, Differing};
+use super::compared::{ComparisonState, Pace};
+use super::revprops::{self, DifferingRevprops};
 use super::same::same_changes;
 use super::summary::{self, Summaries};
 use super::{Event, Notify, Pair, differs, tree};
@@ -15,7 +15,7 @@ use super::{Event, Notify, Pair, differs, tree};
 /// What came of the comparison of some revisions: the first and last, and properties that differ.
 struct Batch {
     range: (Revnum, Revnum),
-    props: Vec<Differing>,
+    props: Vec<DifferingRevprops>,
 }
 
 /// Compares what was not compared before: the revisions to `youngest`, in several threads, and then its tree; properties
@@ -26,7 +26,7 @@ struct Batch {
 pub(super) fn verify(
     pair: &Pair<'_>,
     youngest: Revnum,
-    compared: &mut Compared,
+    compared: &mut ComparisonState,
     summaries: &Summaries,
     notify: &mut Notify<'_>,
 ) -> SvnResult<()> {
@@ -44,7 +44,7 @@ pub(super) fn verify(
 fn revisions(
     pair: &Pair<'_>,
     range: (Revnum, Revnum),
-    compared: &mut Compared,
+    compared: &mut ComparisonState,
     summaries: &Summaries,
     notify: &mut Notify<'_>,
 ) -> SvnResult<()> {
@@ -78,7 +78,7 @@ fn same_revision(
     target: &Filesystem,
     summary: Option<Sha1>,
     revision: Revnum,
-) -> SvnResult<Option<Differing>> {
+) -> SvnResult<Option<DifferingRevprops>> {
     let is_same = match summary {
         Some(wanted) => summary::of(target, revision)? == wanted,
         None => false,

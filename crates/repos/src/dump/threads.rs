@@ -25,13 +25,13 @@ enum Message {
 }
 
 /// What a thread has rendered and not handed over.
-struct Pending<'a> {
+struct PendingOutput<'a> {
     bytes: Vec<u8>,
     notices: Vec<Notice>,
     to: &'a Outlet<'a, Message>,
 }
 
-impl Pending<'_> {
+impl PendingOutput<'_> {
     fn hand_over(&mut self) -> io::Result<()> {
         if self.bytes.is_empty() && self.notices.is_empty() {
             return Ok(());
@@ -45,7 +45,7 @@ impl Pending<'_> {
     }
 }
 
-struct Output<'a, 'b>(&'a RefCell<Pending<'b>>);
+struct Output<'a, 'b>(&'a RefCell<PendingOutput<'b>>);
 
 impl Write for Output<'_, '_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
@@ -72,7 +72,7 @@ fn render(
     (first, last): (Revnum, Revnum),
     to: &Outlet<'_, Message>,
 ) -> Result<DumpWarnings> {
-    let pending = RefCell::new(Pending { bytes: Vec::new(), notices: Vec::new(), to });
+    let pending = RefCell::new(PendingOutput { bytes: Vec::new(), notices: Vec::new(), to });
     let mut all = DumpWarnings::default();
     let mut props = PropsInTurn::new(repository);
     let mut revision = first;

@@ -53,7 +53,7 @@ enum Event {
 }
 
 #[derive(Default)]
-struct Waiting {
+struct WaitingRevision {
     batches: VecDeque<(Vec<Event>, usize)>,
     bytes: usize,
     /// The consumer has ended.
@@ -70,7 +70,7 @@ const SPARE_LEN: usize = 64 << 10;
 /// Batches of events on their way.
 #[derive(Default)]
 struct Queue {
-    waiting: Mutex<Waiting>,
+    waiting: Mutex<WaitingRevision>,
     changed: Condvar,
 }
 

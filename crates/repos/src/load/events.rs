@@ -11,7 +11,7 @@ use super::{LoadEvent, LoadNotify};
 const MANY: usize = 4096;
 
 /// An event that waits.
-enum Waiting {
+enum WaitingEvent {
     /// Waits for its revision; number here and in the stream.
     Committed(Revnum, u64),
     Node(Box<str>),
@@ -23,7 +23,7 @@ enum Waiting {
 /// Reports events in order.
 pub(super) struct Events<'a, 'b> {
     notify: &'a mut LoadNotify<'b>,
-    waiting: VecDeque<Waiting>,
+    waiting: VecDeque<WaitingEvent>,
 }
 
 impl<'a, 'b> Events<'a, 'b> {
@@ -37,24 +37,24 @@ impl<'a, 'b> Events<'a, 'b> {
             return (self.notify)(event);
         }
         self.waiting.push_back(match event {
-            LoadEvent::Node(path) => Waiting::Node(path.into()),
-            LoadEvent::Warning(code, message) => Waiting::Warning(code, message.into()),
-            LoadEvent::Started(number) => Waiting::Other(LoadEvent::Started(number)),
-            LoadEvent::Skipped(number) => Waiting::Other(LoadEvent::Skipped(number)),
-            LoadEvent::Copied => Waiting::Other(LoadEvent::Copied),
-            LoadEvent::NormalizedMergeinfo => Waiting::Other(LoadEvent::NormalizedMergeinfo),
-            LoadEvent::NodeDone => Waiting::Other(LoadEvent::NodeDone),
+            LoadEvent::Node(path) => WaitingEvent::Node(path.into()),
+            LoadEvent::Warning(code, message) => WaitingEvent::Warning(code, message.into()),
+            LoadEvent::Started(number) => WaitingEvent::Other(LoadEvent::Started(number)),
+            LoadEvent::Skipped(number) => WaitingEvent::Other(LoadEvent::Skipped(number)),
+            LoadEvent::Copied => WaitingEvent::Other(LoadEvent::Copied),
+            LoadEvent::NormalizedMergeinfo => WaitingEvent::Other(LoadEvent::NormalizedMergeinfo),
+            LoadEvent::NodeDone => WaitingEvent::Other(LoadEvent::NodeDone),
             LoadEvent::Committed(here, number) => {
-                Waiting::Other(LoadEvent::Committed(here, number))
+                WaitingEvent::Other(LoadEvent::Committed(here, number))
             }
-            LoadEvent::PropsSet(revision) => Waiting::Other(LoadEvent::PropsSet(revision)),
+            LoadEvent::PropsSet(revision) => WaitingEvent::Other(LoadEvent::PropsSet(revision)),
         });
         Ok(())
     }
 
     /// A revision that is to be reported once it is published.
     pub(super) fn committed(&mut self, here: Revnum, number: u64) {
-        self.waiting.push_back(Waiting::Committed(here, number));
+        self.waiting.push_back(WaitingEvent::Committed(here, number));
     }
 
     /// Whether anything waits.
@@ -71,18 +71,18 @@ impl<'a, 'b> Events<'a, 'b> {
     pub(super) fn emit(&mut self, published: Revnum) -> SvnResult<()> {
         while let Some(event) = self.waiting.pop_front() {
             match event {
-                Waiting::Committed(here, _) if here > published => {
+                WaitingEvent::Committed(here, _) if here > published => {
                     self.waiting.push_front(event);
                     return Ok(());
                 }
-                Waiting::Committed(here, number) => {
+                WaitingEvent::Committed(here, number) => {
                     (self.notify)(LoadEvent::Committed(here, number))?;
                 }
-                Waiting::Node(path) => (self.notify)(LoadEvent::Node(&path))?,
-                Waiting::Warning(code, message) => {
+                WaitingEvent::Node(path) => (self.notify)(LoadEvent::Node(&path))?,
+                WaitingEvent::Warning(code, message) => {
                     (self.notify)(LoadEvent::Warning(code, &message))?;
                 }
-                Waiting::Other(event) => (self.notify)(event)?,
+                WaitingEvent::Other(event) => (self.notify)(event)?,
             }
         }
         Ok(())

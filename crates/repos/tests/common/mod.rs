@@ -11,7 +11,7 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use crashing::{Crashing, Loss};
+use crashing::{CrashingStorage, Loss};
 use sapwood_core::{CancelToken, NodeKind, Revnum};
 use sapwood_fs::admin::{CreateOptions, NewFilesystem};
 use sapwood_fs::txn::{WriteOptions, Writer};
@@ -240,7 +240,7 @@ pub fn everywhere(original: &Path, work: &Work<'_>, check: &dyn Fn(&Path, bool))
         for loss in losses(operations) {
             let path = dir.path().join(format!("{operations} {loss:?}"));
             copy_tree(original, &path);
-            let storage = Crashing::after(operations);
+            let storage = CrashingStorage::after(operations);
             let done = work(&path, Arc::new(storage.clone()));
             stopped = storage.crash(loss);
             assert_eq!(done.is_err(), stopped, "{operations}: {done:?}");

@@ -16,12 +16,12 @@ pub(crate) const MOST: usize = 10_000;
 const MOST_EDITED: usize = 1_000;
 
 /// The revisions whose messages were edited.
-pub(crate) type Edited = BTreeSet<Revnum>;
+pub(crate) type EditedRevprops = BTreeSet<Revnum>;
 
 /// What is in the queue, and whether its thread is to end.
 #[derive(Debug, Default)]
 struct Content {
-    changed: BTreeMap<PathBuf, Edited>,
+    changed: BTreeMap<PathBuf, EditedRevprops>,
     ends: bool,
 }
 
@@ -56,7 +56,7 @@ impl CommitQueue {
     }
 
     /// A repository with changes; waits for one, until a time. `None` where there is none, or at the end.
-    pub(crate) fn next(&self, until: Instant) -> Option<(PathBuf, Edited)> {
+    pub(crate) fn next(&self, until: Instant) -> Option<(PathBuf, EditedRevprops)> {
         let mut content = self.content.lock();
         while content.changed.is_empty() && !content.ends {
             if self.changed.wait_until(&mut content, until).timed_out() {

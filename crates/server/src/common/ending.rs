@@ -17,7 +17,7 @@ const LOOK: Duration = Duration::from_millis(50);
 
 /// Whether a server ends, and what it waits for.
 #[derive(Debug, Default)]
-pub struct Ending {
+pub struct Shutdown {
     begun: AtomicBool,
     given_up: AtomicBool,
     /// How many requests write.
@@ -27,7 +27,7 @@ pub struct Ending {
 
 /// A request that writes; it is finished when this is dropped.
 #[derive(Debug)]
-pub struct WriteInProgress(Arc<Ending>);
+pub struct WriteInProgress(Arc<Shutdown>);
 
 impl Drop for WriteInProgress {
     fn drop(&mut self) {
@@ -38,7 +38,7 @@ impl Drop for WriteInProgress {
     }
 }
 
-impl Ending {
+impl Shutdown {
     /// The server is to end. The second time it does not wait any more.
     pub(super) fn begin(&self) {
         if self.begun.swap(true, Ordering::SeqCst) {
@@ -95,7 +95,7 @@ mod tests {
 
     #[test]
     fn what_writes_finishes_and_nothing_more_begins() {
-        let ending = Arc::new(Ending::default());
+        let ending = Arc::new(Shutdown::default());
         let write = ending.begin_write().unwrap();
         ending.begin();
         assert!(ending.begin_write().is_none());
@@ -112,7 +112,7 @@ mod tests {
 
     #[test]
     fn the_second_request_to_end_waits_for_nothing() {
-        let ending = Arc::new(Ending::default());
+        let ending = Arc::new(Shutdown::default());
         let _write = ending.begin_write().unwrap();
         ending.begin();
         ending.begin();

@@ -12,7 +12,7 @@ use socket2::{Domain, SockRef, Socket, Type};
 
 use crate::common::current::Current;
 use crate::common::metrics::Limit;
-use crate::common::slots::Accepted;
+use crate::common::slots::AcceptedClient;
 use crate::common::state::ServerState;
 
 /// Connections that may wait to be accepted.
@@ -23,7 +23,7 @@ pub(crate) const STACK: usize = 1 << 20;
 const STOP_CHECK: Duration = Duration::from_millis(200);
 
 /// Serves one connection to its end, and logs what goes wrong.
-pub type Handler = fn(&ServerState, Accepted) -> SvnResult<()>;
+pub type Handler = fn(&ServerState, AcceptedClient) -> SvnResult<()>;
 
 /// A socket that listens.
 #[derive(Debug)]
@@ -145,7 +145,7 @@ impl Listener {
     /// Why it could not be accepted or did not end well.
     pub fn serve_once(&self, shared: &ServerState, handler: Handler) -> SvnResult<()> {
         let (stream, _) = accept(&self.socket)?;
-        handler(shared, Accepted::alone(stream))
+        handler(shared, AcceptedClient::alone(stream))
     }
 
     /// Serves connections until `stopper` says to end, and then until the commits in progress are made. With `single`, one after the other in

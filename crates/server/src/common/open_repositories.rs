@@ -16,14 +16,14 @@ pub(super) struct UsedLast<T> {
     most_bytes: u64,
     clock: u64,
     bytes: u64,
-    values: HashMap<Arc<Path>, Kept<T>>,
+    values: HashMap<Arc<Path>, CachedValue<T>>,
     /// Their paths, by the time of their last use.
     order: BTreeMap<u64, Arc<Path>>,
 }
 
 /// A value, with the time of its last use, and the bytes that it took then.
 #[derive(Debug)]
-struct Kept<T> {
+struct CachedValue<T> {
     used: u64,
     bytes: u64,
     value: T,
@@ -71,13 +71,13 @@ impl<T> UsedLast<T> {
         let (used, path) = (self.now(), Arc::from(path));
         self.order.insert(used, Arc::clone(&path));
         self.bytes = self.bytes.plus(bytes);
-        self.values.insert(path, Kept { used, bytes, value });
+        self.values.insert(path, CachedValue { used, bytes, value });
         gone
     }
 
     /// Forgets the value of a path, which is returned.
     pub(super) fn remove(&mut self, path: &Path) -> Option<T> {
-        let Kept { used, bytes, value } = self.values.remove(path)?;
+        let CachedValue { used, bytes, value } = self.values.remove(path)?;
         self.order.remove(&used);
         self.bytes = self.bytes.minus(bytes);
         Some(value)

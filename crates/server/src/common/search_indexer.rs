@@ -14,7 +14,7 @@ use sapwood_fs::Caches;
 use sapwood_repos::Repository;
 use sapwood_search::{Index, Scope};
 
-use crate::common::commit_queue::{CommitQueue, Edited, MOST};
+use crate::common::commit_queue::{CommitQueue, EditedRevprops, MOST};
 use crate::common::current::Current;
 use crate::common::served_repositories::ServedRepositories;
 use crate::common::state::ServerState;
@@ -102,7 +102,7 @@ impl Work {
             if self.commits.has_ended() {
                 return;
             }
-            self.keep(&repository, &Edited::new());
+            self.keep(&repository, &EditedRevprops::new());
             self.unfinished.push(repository);
         }
     }
@@ -133,7 +133,7 @@ impl Work {
     }
 
     /// Brings the index of a repository to its newest revision.
-    fn keep(&mut self, repository: &Path, edited: &Edited) {
+    fn keep(&mut self, repository: &Path, edited: &EditedRevprops) {
         let server = self.server.get();
         let Some(folder) = &server.settings.search_folder else { return };
         let commits = Arc::clone(&self.commits);
@@ -174,7 +174,7 @@ fn advance(
     server: &ServerState,
     folder: &Path,
     path: &Path,
-    edited: &Edited,
+    edited: &EditedRevprops,
     cancel: &CancelToken,
 ) -> SvnResult<()> {
     let repository = Repository::open(path, &Caches::new(CACHE), &server.options)?;

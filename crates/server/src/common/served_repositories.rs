@@ -25,12 +25,12 @@ const REPOSITORIES: usize = 100;
 /// What is known of folders with repositories.
 #[derive(Debug, Default)]
 pub(crate) struct ServedRepositories {
-    folders: Mutex<HashMap<PathBuf, Known>>,
+    folders: Mutex<HashMap<PathBuf, FolderState>>,
 }
 
 /// A folder.
 #[derive(Debug)]
-struct Known {
+struct FolderState {
     /// What is in it; nothing while it is looked at.
     inner: Option<Inner>,
     /// The repositories that were found last.
@@ -73,7 +73,8 @@ impl ServedRepositories {
     fn look(&self, folder: &Path, is_root: &dyn Fn(&Path) -> bool) -> Arc<[PathBuf]> {
         let mut inner = {
             let mut all = self.folders.lock();
-            let new = || Known { inner: Some(Inner::default()), repositories: Arc::default() };
+            let new =
+                || FolderState { inner: Some(Inner::default()), repositories: Arc::default() };
             let known = all.entry(folder.to_owned()).or_insert_with(new);
             match known.inner.take() {
                 Some(inner) => inner,
@@ -84,7 +85,7 @@ impl ServedRepositories {
         let found: Arc<[PathBuf]> = inner.repositories.iter().cloned().collect();
         // It may not be served any more.
         if let Some(known) = self.folders.lock().get_mut(folder) {
-            *known = Known { inner: Some(inner), repositories: Arc::clone(&found) };
+            *known = FolderState { inner: Some(inner), repositories: Arc::clone(&found) };
         }
         found
     }

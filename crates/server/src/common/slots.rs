@@ -1,6 +1,6 @@
 //! The connections of svn:// that are open, each with its slot: how many there may be in all, and from one address.
 //!
-//! Invariant: a slot is returned when its [`Accepted`] is dropped, wherever the connection has gone by then.
+//! Invariant: a slot is returned when its [`AcceptedClient`] is dropped, wherever the connection has gone by then.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Shutdown, TcpStream};
@@ -10,7 +10,7 @@ use std::time::Duration;
 use parking_lot::{Condvar, Mutex};
 use sapwood_core::exact::Exact;
 
-use crate::common::standing::Standing;
+use crate::common::standing::IdleTimes;
 
 /// How often a full server checks whether it is to end.
 const LOOK: Duration = Duration::from_millis(200);
@@ -19,13 +19,13 @@ const FAREWELL: Duration = Duration::from_secs(5);
 
 /// A connection of a client.
 #[derive(Debug)]
-pub struct Accepted {
+pub struct AcceptedClient {
     /// Its socket.
     pub stream: Arc<TcpStream>,
     _slot: Option<Slot>,
 }
 
-impl Accepted {
+impl AcceptedClient {
     /// The only connection of a server.
     #[must_use]
     pub fn alone(stream: TcpStream) -> Self {
@@ -38,7 +38,7 @@ impl Accepted {
 pub struct Slots {
     open: Mutex<Open>,
     changed: Condvar,
-    standing: Arc<Standing>,
+    standing: Arc<IdleTimes>,
 }
 
 #[derive(Debug, Default)]
@@ -50,7 +50,7 @@ struct Open {
 
 impl Open {
     /// Among the idle connections of the address that has most of them, the one that has been idle longest.
-    fn least_missed(&self, standing: &Standing) -> Option<&Arc<TcpStream>> {
+    fn least_missed(&self, standing: &IdleTimes) -> Option<&Arc<TcpStream>> {
         let weight = |address: &IpAddr, stream: &Arc<TcpStream>| {
             let waited = standing.for_long(stream)?;
             Some((self.by_address.get(address).copied().unwrap_or(0), waited))
@@ -71,7 +71,7 @@ struct Slot {
 
 impl Slots {
     /// Those of a server whose idle connections are in `standing`.
-    pub(crate) fn new(standing: &Arc<Standing>) -> Arc<Self> {
+    pub(crate) fn new(standing: &Arc<IdleTimes>) -> Arc<Self> {
         Arc::new(Self { standing: Arc::clone(standing), ..Self::default() })
     }
 
@@ -101,7 +101,7 @@ impl Slots {
         address: IpAddr,
         stream: TcpStream,
         per_address: usize,
-    ) -> Option<Accepted> {
+    ) -> Option<AcceptedClient> {
         let mut open = self.open.lock();
         let count = open.by_address.entry(address).or_default();
         if *count >= per_address {
@@ -113,7 +113,7 @@ impl Slots {
         let stream = Arc::new(stream);
         open.streams.insert(id, (address, Arc::clone(&stream)));
         let slot = Slot { slots: Arc::clone(self), id, address };
-        Some(Accepted { stream, _slot: Some(slot) })
+        Some(AcceptedClient { stream, _slot: Some(slot) })
     }
 
     /// Closes all connections and waits a while for their threads.

@@ -15,14 +15,14 @@ const SPARED: Duration = Duration::from_secs(10);
 
 /// The times since which connections have been idle.
 #[derive(Debug, Default)]
-pub struct Standing(Mutex<HashMap<usize, Instant>>);
+pub struct IdleTimes(Mutex<HashMap<usize, Instant>>);
 
 /// Identifies a socket.
 fn key(stream: &Arc<TcpStream>) -> usize {
     Arc::as_ptr(stream).addr()
 }
 
-impl Standing {
+impl IdleTimes {
     /// Marks the connection as idle while `wait` runs.
     pub(crate) fn during<T>(&self, stream: Option<&Arc<TcpStream>>, wait: impl FnOnce() -> T) -> T {
         let Some(stream) = stream else { return wait() };

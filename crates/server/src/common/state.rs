@@ -7,14 +7,14 @@ use std::sync::{Arc, Weak};
 use parking_lot::{Mutex, RwLock};
 use sapwood_core::{CancelToken, Revnum, SvnResult, len64};
 use sapwood_fs::{Caches, Identity, OpenOptions};
-use sapwood_notify::{Notifier, Report, Target, Waiting};
+use sapwood_notify::{Notifier, Report, Target, TargetQueue};
 use sapwood_peers::Name;
 use sapwood_repos::Repository;
 use sapwood_repos::authz::{Authz, KnownAuthz};
 
 use crate::common::commit_queue::CommitQueue;
 use crate::common::commit_source::CommitSource;
-use crate::common::ending::Ending;
+use crate::common::ending::Shutdown;
 use crate::common::fair::FairPermits;
 use crate::common::files::{ConfigFiles, FileCache};
 use crate::common::folder_names::FolderNames;
@@ -30,7 +30,7 @@ use crate::common::request_number::RequestNumbers;
 use crate::common::rss::resident;
 use crate::common::settings::Settings;
 use crate::common::slots::Slots;
-use crate::common::standing::Standing;
+use crate::common::standing::IdleTimes;
 use crate::common::tasks::Tasks;
 use crate::common::users::PasswordCheck;
 
@@ -70,7 +70,7 @@ pub struct ServerState {
     /// The directories of this machine that no peer may see.
     pub folders: Arc<Folders>,
     /// Connections of svn:// that wait for their clients.
-    pub standing: Arc<Standing>,
+    pub standing: Arc<IdleTimes>,
     /// Connections of svn:// that are open.
     pub slots: Arc<Slots>,
     /// Configuration and password files.
@@ -102,7 +102,7 @@ pub struct ServerState {
     /// The numbers of requests.
     pub numbers: Arc<RequestNumbers>,
     /// How the server ends.
-    pub ending: Arc<Ending>,
+    pub ending: Arc<Shutdown>,
     /// Commits that search indexes have not yet.
     pub(crate) search: Arc<CommitQueue>,
     notifier: Arc<Mutex<Option<Notifier>>>,
@@ -306,7 +306,7 @@ impl ServerState {
 
     /// What waits for webhooks and mail servers. The disks of repositories are read.
     #[must_use]
-    pub(crate) fn waiting_messages(&self) -> Vec<Waiting> {
+    pub(crate) fn waiting_messages(&self) -> Vec<TargetQueue> {
         // The lock is not held while disks are read.
         let reader = self.notifier.lock().as_ref().map(Notifier::reader);
         reader.map_or(Vec::new(), |reader| reader.waiting())
@@ -367,7 +367,7 @@ impl ServerState {
         self.protocols().iter().for_each(|protocol| protocol.stop_accepting());
     }
 
-    /// Waits for commits in progress, as long as [`Ending`] says.
+    /// Waits for commits in progress, as long as [`Shutdown`] says.
     pub fn finish_writes(&self) {
         let protocols = self.protocols();
         self.ending.wait(|| protocols.iter().any(|protocol| protocol.is_within_commit()));

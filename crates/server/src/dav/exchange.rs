@@ -489,7 +489,7 @@ impl Sink for Exchange {
         &mut self.out
     }
 
-    fn relieve(&mut self) -> SvnResult<()> {
+    fn flush_if_large(&mut self) -> SvnResult<()> {
         let written = self.ready.remaining().plus(self.out.len());
         if written >= CHUNK { self.flush() } else { Ok(()) }
     }

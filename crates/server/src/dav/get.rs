@@ -221,7 +221,7 @@ fn delta(
     let level = session.shared.server.settings.compression;
     write_svndiff(&mut delta, version, level, &mut |bytes| {
         exchange.out().extend_from_slice(bytes);
-        exchange.relieve()
+        exchange.flush_if_large()
     })?;
     Ok(())
 }

@@ -11,7 +11,7 @@ use sapwood_wire_dav::headers;
 use super::certificate::ClientCertificate;
 use super::credentials;
 use super::peers::statement::{STATEMENT, Statement};
-use super::sign_in::asking::Said;
+use super::sign_in::asking::SignInOutcome;
 use crate::common::request_number::RequestNumber;
 use crate::common::users::Verdict;
 use crate::settings::Network;
@@ -46,7 +46,7 @@ pub struct Head {
     /// The result of checking the name and password, once that was done.
     pub verdict: Option<Verdict>,
     /// What the provider of OpenID Connect said, once it was asked.
-    pub said: Option<Said>,
+    pub said: Option<SignInOutcome>,
     /// How the request came.
     pub(super) arrival: Arrival,
     /// Whether another server, which it is for, has not taken it: it is answered here.

@@ -20,7 +20,7 @@ const MAX_NAME: usize = 255;
 #[derive(Debug)]
 pub(super) enum LookupResult<'s> {
     /// A repository.
-    Repository(Box<Located<'s>>),
+    Repository(Box<LocatedRepository<'s>>),
     /// A folder above repositories.
     Folder(InFolder<'s>),
     /// Nothing, at a location of the configuration.
@@ -48,7 +48,7 @@ pub(super) fn name_and_rest(below: &str) -> SvnResult<(String, &str)> {
 
 /// Where a repository is, which was not opened.
 #[derive(Debug)]
-pub(super) struct Located<'s> {
+pub(super) struct LocatedRepository<'s> {
     /// Its folder.
     pub(super) folder: PathBuf,
     /// The position at which the names of repositories begin.
@@ -173,7 +173,7 @@ pub(super) fn find<'s>(shared: &'s HttpState, path: &str) -> SvnResult<Option<Lo
         if is_top(&folder, depth) {
             let root = format!("{}{}", prefix(&decoded), uri::encode(&decoded));
             let below = rest.to_owned();
-            let place = Located { folder, start, decoded, root, below, location };
+            let place = LocatedRepository { folder, start, decoded, root, below, location };
             return Ok(Some(LookupResult::Repository(Box::new(place))));
         }
         let Some((first, after)) = first_part(rest) else {
@@ -196,7 +196,7 @@ pub(super) fn find<'s>(shared: &'s HttpState, path: &str) -> SvnResult<Option<Lo
     Ok(location.map(|location| LookupResult::Nothing(InNothing { location, below })))
 }
 
-impl<'s> Located<'s> {
+impl<'s> LocatedRepository<'s> {
     /// Opens the repository, and reads how it may be used. `warn` is called with warnings about authz files.
     ///
     /// # Errors

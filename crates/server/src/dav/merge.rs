@@ -127,5 +127,5 @@ fn send_result(
     let href = session.address(&Resource::Public(path.to_owned())) + slash;
     let version = session.address(&Resource::Version(rev, path.to_owned())) + slash;
     wire::changed(exchange.out(), &href, &version, node.kind() == NodeKind::Dir);
-    exchange.relieve().map_err(|e: SvnError| e.into())
+    exchange.flush_if_large().map_err(|e: SvnError| e.into())
 }

@@ -13,7 +13,7 @@ use super::credentials::Claim;
 use super::exchange::Exchange;
 use super::fail::{DavResult, Fail};
 use super::head::{Arrival, Head};
-use super::lookup::{self, InFolder, InRepository, Located, LookupResult};
+use super::lookup::{self, InFolder, InRepository, LocatedRepository, LookupResult};
 use super::master::{Forward, ForwardFailure};
 use super::options::ALLOWED;
 use super::peers::forward::PeerForward;
@@ -300,7 +300,7 @@ fn at_repository(
     head: &Head,
     exchange: &mut Exchange,
     stage: Stage,
-    place: Located<'_>,
+    place: LocatedRepository<'_>,
 ) -> Result<Answer, (Fail, Asks)> {
     let way = peers::way(shared, head, exchange, stage, &place).map_err(nowhere)?;
     if let Way::Peer(forward) = way {
@@ -426,10 +426,10 @@ fn write_icon(head: &Head, exchange: &mut Exchange) -> bool {
 }
 
 /// How far a page of the server is.
-const fn answered(done: sign_in_pages::Done) -> Answer {
+const fn answered(done: sign_in_pages::PageProgress) -> Answer {
     match done {
-        sign_in_pages::Done::Answered => Answer::Given,
-        sign_in_pages::Done::NeedsBody => Answer::Admitted,
+        sign_in_pages::PageProgress::Answered => Answer::Given,
+        sign_in_pages::PageProgress::NeedsBody => Answer::Admitted,
     }
 }
 

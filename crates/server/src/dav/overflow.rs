@@ -46,14 +46,14 @@ struct State {
     read: u64,
     written: u64,
     /// Nothing more is written.
-    end: Option<Ending>,
+    end: Option<EndOfWriting>,
     /// The client has gone.
     closed: bool,
 }
 
 /// How the writing ended.
 #[derive(Debug)]
-pub(super) enum Ending {
+pub(super) enum EndOfWriting {
     /// The reply is complete.
     Complete,
     /// The rest is sent in another way.
@@ -66,7 +66,7 @@ pub(super) enum Ending {
 enum Next {
     Send { at: u64, length: u64 },
     Wait,
-    End(Ending),
+    End(EndOfWriting),
 }
 
 impl Overflow {
@@ -142,7 +142,7 @@ impl Overflow {
     }
 
     /// Nothing more is written.
-    pub(super) fn end(&self, ending: Ending) {
+    pub(super) fn end(&self, ending: EndOfWriting) {
         self.0.state.lock().end.get_or_insert(ending);
         self.0.written.notify_one();
     }
@@ -150,7 +150,7 @@ impl Overflow {
 
 impl Drop for Overflow {
     fn drop(&mut self) {
-        self.end(Ending::Left);
+        self.end(EndOfWriting::Left);
     }
 }
 
@@ -200,9 +200,9 @@ async fn send_on(ring: Arc<Ring>, pieces: Pieces, outlet: Outlet) {
                 ring.written.notified().await;
                 continue;
             }
-            Next::End(Ending::Complete) => return pieces.complete(),
-            Next::End(Ending::Left) => return,
-            Next::End(Ending::Failed(error)) => {
+            Next::End(EndOfWriting::Complete) => return pieces.complete(),
+            Next::End(EndOfWriting::Left) => return,
+            Next::End(EndOfWriting::Failed(error)) => {
                 let _ = pieces.queue.send(Err(error)).await;
                 return;
             }

@@ -23,7 +23,7 @@ use super::media;
 use super::own_form;
 use super::session::Session;
 use super::sign_in::path_of_ours;
-use super::sign_in_pages::{Done, lead};
+use super::sign_in_pages::{PageProgress, lead};
 use super::stage::Stage;
 use super::web_reply;
 use crate::common::access::{Action, Decision, UserAccess};
@@ -185,16 +185,16 @@ pub(super) fn answer(
     page: &Page,
     exchange: &mut Exchange,
     stage: Stage,
-) -> DavResult<Done> {
+) -> DavResult<PageProgress> {
     if session.head.method != Method::POST {
-        return show(session, page, exchange).map(|()| Done::Answered);
+        return show(session, page, exchange).map(|()| PageProgress::Answered);
     }
     if stage == Stage::Admit && lock_form::is_ours(session) {
-        return Ok(Done::NeedsBody);
+        return Ok(PageProgress::NeedsBody);
     }
     let links = Links::new(&session.root, page.prefix);
     lock_form::answer(session, &links.of_locks(page.address.path()), exchange)?;
-    Ok(Done::Answered)
+    Ok(PageProgress::Answered)
 }
 
 /// Sends a page.

@@ -435,7 +435,7 @@ impl Tree<'_> {
             href.push('/');
         }
         response.write(exchange.out(), &href);
-        Ok(exchange.relieve()?)
+        Ok(exchange.flush_if_large()?)
     }
 
     /// The resource beside the request's own with another path.

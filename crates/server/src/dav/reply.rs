@@ -24,7 +24,7 @@ use tokio::sync::mpsc;
 
 use super::fail::client_gone;
 use super::outlet::{NextPiece, Outlet, Pieces};
-use super::overflow::{Ending, Overflow};
+use super::overflow::{EndOfWriting, Overflow};
 use super::piece::Piece;
 use crate::common::metrics::Limit;
 
@@ -171,7 +171,7 @@ impl ReplySender {
         let piece = match piece {
             Ok(piece) => piece,
             Err(error) => {
-                overflow.end(Ending::Failed(error));
+                overflow.end(EndOfWriting::Failed(error));
                 return Ok(());
             }
         };
@@ -209,7 +209,7 @@ impl ReplySender {
     /// The reply is complete.
     pub(super) fn finish(self) {
         match &self.overflow {
-            Some(overflow) => overflow.end(Ending::Complete),
+            Some(overflow) => overflow.end(EndOfWriting::Complete),
             None => self.pieces.complete(),
         }
         let Self { pieces, outlet, overflow } = self;

@@ -14,7 +14,9 @@ use sapwood_core::exact::{Exact as _, signed};
 use sapwood_core::{FsPath, uri};
 use sapwood_repos::Repository;
 use sapwood_store::ordered::{self, Outlet};
-use sapwood_web::repositories::{ListQuery, Listed, PAGE, RepositoryList, VALUES, last_change};
+use sapwood_web::repositories::{
+    ListQuery, ListedRepository, PAGE, RepositoryList, VALUES, last_change,
+};
 use sapwood_web::site::Visitor;
 use sapwood_web::{Links, Prefix, View, words};
 
@@ -187,7 +189,7 @@ fn list(readable: &Readable<'_>, head: &Head, form: ListForm) -> DavResult<Repos
         let links = Links::new(url.trim_end_matches('/'), Prefix::Reserved);
         let page = change.as_ref().filter(|_| has_pages);
         let page = page.map(|change| links.of_revision(change.revision));
-        Some(Listed { name: name.to_owned(), url, change, page })
+        Some(ListedRepository { name: name.to_owned(), url, change, page })
     };
     let (rows, are_more) = first_of(query.of(&names), PAGE, &row);
     let name = readable.location.and_then(|location| location.name.clone());

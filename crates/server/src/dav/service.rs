@@ -36,7 +36,7 @@ use super::packing;
 use super::peers::forward::{Outcome, PeerForward};
 use super::polled_connection::Driver;
 use super::reply::ReplyBody;
-use super::sign_in::asking::{self, Question, Said};
+use super::sign_in::asking::{self, Question, SignInOutcome};
 use super::socket::ClientSocket;
 use super::stage::Stage;
 use super::state::HttpState;
@@ -186,12 +186,12 @@ async fn forwarded(
 }
 
 /// What the provider of OpenID Connect says.
-async fn asked(shared: &HttpState, head: &Head, question: Question) -> Said {
+async fn asked(shared: &HttpState, head: &Head, question: Question) -> SignInOutcome {
     let said = match &shared.sign_in {
         Some(sign_in) => asking::ask(sign_in, head.client, question).await,
-        None => Said::Busy,
+        None => SignInOutcome::Busy,
     };
-    if matches!(said, Said::Busy) {
+    if matches!(said, SignInOutcome::Busy) {
         shared.workers.met(Limit::Logins);
     }
     said

@@ -15,7 +15,7 @@ use super::exchange::Exchange;
 use super::fail::{DavResult, Fail};
 use super::head::Head;
 use super::own_form;
-use super::sign_in::asking::{Question, Said};
+use super::sign_in::asking::{Question, SignInOutcome};
 use super::sign_in::cookies::{self, Start};
 use super::sign_in::{SignIn, field, path_of_ours};
 use super::stage::Stage;
@@ -29,7 +29,7 @@ const MOST_CODE: usize = 4096;
 
 /// Whether a request was answered, or waits for its body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Done {
+pub(crate) enum PageProgress {
     /// There is a reply.
     Answered,
     /// It is admitted, and its body is needed.
@@ -50,7 +50,7 @@ pub(crate) fn answer(
     head: &Head,
     exchange: &mut Exchange,
     stage: Stage,
-) -> Option<DavResult<Done>> {
+) -> Option<DavResult<PageProgress>> {
     let sign_in = shared.sign_in.as_deref()?;
     let looks = head.looks();
     if head.is_svn_client() || !(looks || head.method == Method::POST) {
@@ -65,7 +65,7 @@ pub(crate) fn answer(
         (site::SIGN_OUT, false) => return Some(visit.sign_out(exchange)),
         _ => return None,
     };
-    Some(done.map(|()| Done::Answered))
+    Some(done.map(|()| PageProgress::Answered))
 }
 
 impl Visit<'_> {
@@ -81,7 +81,7 @@ impl Visit<'_> {
     /// Sends a browser to the provider.
     fn start(&self, exchange: &mut Exchange) -> DavResult {
         let (seed, at) = match &self.head.said {
-            Some(Said::Where(seed, at)) => (seed, at),
+            Some(SignInOutcome::Where(seed, at)) => (seed, at),
             Some(other) => return self.failed(other, exchange),
             None => {
                 let seed = Seed::new().map_err(SvnError::from)?;
@@ -106,7 +106,7 @@ impl Visit<'_> {
             return self.say(exchange, 400, words::STALE_SIGN_IN);
         };
         match &self.head.said {
-            Some(Said::Who(signed_in)) => {
+            Some(SignInOutcome::Who(signed_in)) => {
                 return self.begin_session(exchange, signed_in, &start);
             }
             Some(other) => return self.failed(other, exchange),
@@ -169,10 +169,10 @@ impl Visit<'_> {
         Ok(())
     }
 
-    fn sign_out(&self, exchange: &mut Exchange) -> DavResult<Done> {
+    fn sign_out(&self, exchange: &mut Exchange) -> DavResult<PageProgress> {
         let origin = self.sign_in.url();
         if own_form::is_ours(self.head, origin) && self.stage == Stage::Admit {
-            return Ok(Done::NeedsBody);
+            return Ok(PageProgress::NeedsBody);
         }
         let form = own_form::read(self.head, exchange, origin)?;
         let session = self.session();
@@ -180,13 +180,13 @@ impl Visit<'_> {
             field(&form, "code").is_some_and(|code| self.is_form_code(session, &code))
         };
         let Some((session, _)) = session.filter(is_ours) else {
-            return self.say(exchange, 403, words::STALE_FORM).map(|()| Done::Answered);
+            return self.say(exchange, 403, words::STALE_FORM).map(|()| PageProgress::Answered);
         };
         let at_provider = self.sign_in.sessions.end(&self.sign_in.code(&session));
         exchange.header("set-cookie", &cookies::no_session(self.sign_in.is_secure()));
         let again = self.sign_in.link("/", None);
         web_reply::write(exchange, site::signed_out(at_provider.as_deref(), &again));
-        Ok(Done::Answered)
+        Ok(PageProgress::Answered)
     }
 
     /// The browser comes back from signing out at the provider.
@@ -218,8 +218,10 @@ impl Visit<'_> {
     }
 
     /// The provider did not say what was asked.
-    fn failed(&self, said: &Said, exchange: &mut Exchange) -> DavResult {
-        let Said::Failed(error) = said else { return self.say(exchange, 503, words::BUSY) };
+    fn failed(&self, said: &SignInOutcome, exchange: &mut Exchange) -> DavResult {
+        let SignInOutcome::Failed(error) = said else {
+            return self.say(exchange, 503, words::BUSY);
+        };
         self.log(&SvnError::from(error.clone()));
         match error {
             Error::NotAllowed { .. } => self.say(exchange, 403, words::REFUSED_HERE),

@@ -13,7 +13,7 @@ use rustls::sign::SingleCertAndKey;
 use rustls::{ConfigBuilder, ServerConfig};
 use sapwood_acme::{Certificates, Report, Summary};
 use sapwood_core::{ErrorCode, SvnError, SvnResult, WrongSetting};
-use sapwood_tls_client::{Renewed, identity};
+use sapwood_tls_client::{RenewedFiles, identity};
 use tokio::task::AbortHandle;
 
 use super::certificate::{ClientAuthorities, end_of, unusable};
@@ -45,19 +45,19 @@ pub struct TlsSettings {
 /// A certificate in use.
 #[derive(Debug)]
 pub(super) struct Tls {
-    used: Mutex<Used>,
+    used: Mutex<TlsState>,
 }
 
 #[derive(Debug)]
-struct Used {
+struct TlsState {
     settings: TlsSettings,
-    read: Renewed<Read>,
-    acme: Option<Keeping>,
+    read: RenewedFiles<TlsFiles>,
+    acme: Option<AcmeTask>,
 }
 
 /// What was read of the files.
 #[derive(Clone, Debug)]
-struct Read {
+struct TlsFiles {
     config: Arc<ServerConfig>,
     /// When the first certificate of the chain expires, in seconds since 1970; none with ACME, which has several.
     end: Option<i64>,
@@ -65,12 +65,12 @@ struct Read {
 
 /// Certificates by ACME, which a task orders and renews as long as this is there.
 #[derive(Debug)]
-struct Keeping {
+struct AcmeTask {
     certificates: Arc<Certificates>,
     task: AbortHandle,
 }
 
-impl Drop for Keeping {
+impl Drop for AcmeTask {
     fn drop(&mut self) {
         self.task.abort();
     }
@@ -88,8 +88,8 @@ impl TlsSettings {
     }
 
     /// What connections use, to be read again when files change. `acme` has the certificates where no file has.
-    fn renewed(&self, acme: Option<&Arc<Certificates>>) -> SvnResult<Renewed<Read>> {
-        Renewed::new(&self.paths(), || self.read(acme))
+    fn renewed(&self, acme: Option<&Arc<Certificates>>) -> SvnResult<RenewedFiles<TlsFiles>> {
+        RenewedFiles::new(&self.paths(), || self.read(acme))
     }
 
     /// Checks whether they can be used. Nothing is written, and no authority is asked.
@@ -107,7 +107,7 @@ impl TlsSettings {
     }
 
     /// What connections use. `acme` has the certificates where no file has.
-    fn read(&self, acme: Option<&Arc<Certificates>>) -> SvnResult<Read> {
+    fn read(&self, acme: Option<&Arc<Certificates>>) -> SvnResult<TlsFiles> {
         let builder = self.builder()?;
         let (mut config, end) = match &self.source {
             CertificateSource::Files { certificate, key } => {
@@ -129,7 +129,7 @@ impl TlsSettings {
             config.send_tls13_tickets = 0;
         }
         config.alpn_protocols = vec![b"http/1.1".to_vec()];
-        Ok(Read { config: Arc::new(config), end })
+        Ok(TlsFiles { config: Arc::new(config), end })
     }
 
     /// A configuration without the server's certificate.
@@ -145,7 +145,7 @@ impl TlsSettings {
     }
 }
 
-impl Used {
+impl TlsState {
     fn new(settings: TlsSettings, state: &ServerState, report: &Arc<Report>) -> SvnResult<Self> {
         let acme = match &settings.source {
             CertificateSource::Files { .. } => None,
@@ -157,7 +157,7 @@ impl Used {
         // The task begins when nothing can fail any more.
         let keep = |certificates: Arc<Certificates>| {
             let task = Arc::clone(&certificates).keep(Arc::clone(report));
-            Ok::<_, SvnError>(Keeping { certificates, task: state.tasks.spawn(task)? })
+            Ok::<_, SvnError>(AcmeTask { certificates, task: state.tasks.spawn(task)? })
         };
         Ok(Self { read, acme: acme.map(keep).transpose()?, settings })
     }
@@ -173,7 +173,7 @@ impl Tls {
         state: &ServerState,
         report: &Arc<Report>,
     ) -> SvnResult<Self> {
-        Ok(Self { used: Mutex::new(Used::new(settings, state, report)?) })
+        Ok(Self { used: Mutex::new(TlsState::new(settings, state, report)?) })
     }
 
     /// Uses other settings from the next connection on. With the same authority and names, what was ordered stays, and an
@@ -189,7 +189,7 @@ impl Tls {
     ) -> SvnResult<()> {
         let is_same = self.used.lock().settings.source == settings.source;
         let Some(certificates) = self.acme().filter(|_| is_same) else {
-            let new = Used::new(settings, state, report)?;
+            let new = TlsState::new(settings, state, report)?;
             *self.used.lock() = new;
             return Ok(());
         };
@@ -216,7 +216,7 @@ impl Tls {
     /// The configuration for the next connection.
     pub(super) fn config(&self) -> Arc<ServerConfig> {
         let mut used = self.used.lock();
-        let Used { settings, read, acme } = &mut *used;
+        let TlsState { settings, read, acme } = &mut *used;
         let acme = acme.as_ref().map(|keeping| &keeping.certificates);
         let read = read.now(&settings.paths(), || settings.read(acme));
         Arc::clone(&read.config)

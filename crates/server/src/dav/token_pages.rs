@@ -7,7 +7,7 @@
 use std::path::Path;
 
 use hyper::Method;
-use sapwood_accounts::{Accounts, AccountsFile, Error, Known, Token, TokenScope};
+use sapwood_accounts::{Accounts, AccountsFile, Error, ProviderIdentity, Token, TokenScope};
 use sapwood_core::date::Timestamp;
 use sapwood_core::{ErrorCode, SvnError};
 use sapwood_web::site::TOKENS;
@@ -21,7 +21,7 @@ use super::fail::{DavResult, Fail};
 use super::head::Head;
 use super::own_form;
 use super::sign_in::field;
-use super::sign_in_pages::Done;
+use super::sign_in_pages::PageProgress;
 use super::stage::Stage;
 use super::state::HttpState;
 use super::web_reply;
@@ -46,7 +46,7 @@ struct Visit<'r> {
     file: &'r Path,
     user: Principal,
     /// Who the user is for the provider, if that let the user in.
-    known: Option<Known>,
+    known: Option<ProviderIdentity>,
     /// What the code of its forms follows from.
     basis: String,
     /// The server, as the browser calls it.
@@ -59,7 +59,7 @@ pub(super) fn answer(
     head: &Head,
     exchange: &mut Exchange,
     stage: Stage,
-) -> Option<Result<Done, (Fail, Asks)>> {
+) -> Option<Result<PageProgress, (Fail, Asks)>> {
     let is_for_page = head.path == TOKENS && (head.looks() || head.method == Method::POST);
     let access = shared.settings.token_access.as_deref().filter(|_| is_for_page)?;
     let file = access.accounts.as_deref().filter(|_| !head.is_svn_client())?;
@@ -72,7 +72,7 @@ pub(super) fn answer(
             return visit.show(exchange, Tokens::default());
         }
         if stage == Stage::Admit && own_form::is_ours(head, &visit.origin) {
-            return Ok(Done::NeedsBody);
+            return Ok(PageProgress::NeedsBody);
         }
         let form = own_form::read(head, exchange, &visit.origin)?;
         visit.change(exchange, &form)
@@ -115,13 +115,13 @@ impl Visit<'_> {
         }
     }
 
-    fn refuse(&self, exchange: &mut Exchange, why: &str) -> DavResult<Done> {
+    fn refuse(&self, exchange: &mut Exchange, why: &str) -> DavResult<PageProgress> {
         web_reply::write(exchange, site::notice(403, words::TOKENS, why, None));
-        Ok(Done::Answered)
+        Ok(PageProgress::Answered)
     }
 
     /// Shows the page, with what came of a form.
-    fn show(&self, exchange: &mut Exchange, tokens: Tokens) -> DavResult<Done> {
+    fn show(&self, exchange: &mut Exchange, tokens: Tokens) -> DavResult<PageProgress> {
         // Read anew: it may have been changed a moment ago.
         let accounts = AccountsFile::at(self.file).read().map_err(SvnError::from)?;
         let own = accounts.users().get(self.user.name());
@@ -147,11 +147,11 @@ impl Visit<'_> {
         };
         let now = now.0.div_euclid(1_000_000);
         web_reply::write(exchange, tokens::page(&self.visitor(), &tokens, now));
-        Ok(Done::Answered)
+        Ok(PageProgress::Answered)
     }
 
     /// Does what a form says.
-    fn change(&self, exchange: &mut Exchange, form: &str) -> DavResult<Done> {
+    fn change(&self, exchange: &mut Exchange, form: &str) -> DavResult<PageProgress> {
         let code = field(form, "code");
         if !code.is_some_and(|code| self.shared.forms.is_code("tokens", &self.basis, &code)) {
             return self.refuse(exchange, words::STALE_FORM);
@@ -164,7 +164,7 @@ impl Visit<'_> {
                 Ok(()) => {
                     exchange.status(303);
                     exchange.header("location", TOKENS);
-                    Ok(Done::Answered)
+                    Ok(PageProgress::Answered)
                 }
                 Err(error) => self.explain(exchange, error),
             };
@@ -190,7 +190,7 @@ impl Visit<'_> {
         let (token, text) = Token::make(scope, now, Some(Timestamp(now.0 + days * DAY)))?;
         file.change(|accounts: &mut Accounts| {
             if let Some(known) = &self.known {
-                accounts.add_known(user, known, &self.user.plain_groups())?;
+                accounts.add_from_provider(user, known, &self.user.plain_groups())?;
             }
             if accounts.user(user)?.tokens.len() >= MOST_TOKENS {
                 return Err(Error::TooManyTokens(user.to_owned()));
@@ -201,7 +201,7 @@ impl Visit<'_> {
     }
 
     /// The page with what is wrong with a form; what is wrong with the file is for the log.
-    fn explain(&self, exchange: &mut Exchange, error: Error) -> DavResult<Done> {
+    fn explain(&self, exchange: &mut Exchange, error: Error) -> DavResult<PageProgress> {
         let problem = match &error {
             Error::Name { .. }
             | Error::Days

@@ -1,7 +1,8 @@
 //! What monitoring programs ask, over http at an address of its own: `/metrics`, `/healthz`, `/readyz`, and `/status` for
 //! `sapwood status`; browsers get a page at `/`.
 //!
-//! * `health`: whether the server can serve. * `pages`: the replies; `common/status` has that for people.
+//! * `health`: whether the server can serve.
+//! * `pages`: the replies; `common/status` has that for people.
 //!
 //! Invariants: nothing of this is answered at the addresses of other protocols; a disk that does not answer delays what
 //! is about the disk only, and leaves no more than one thread waiting for it.

@@ -18,7 +18,7 @@ use sapwood_wire_svn::{Decoder, InputBuffer, Limits as ItemLimits, Progress, Sin
 use crate::common::folders::Folders;
 use crate::common::request_memory::{RequestMemory, Share};
 use crate::common::settings::Limits;
-use crate::common::standing::Standing;
+use crate::common::standing::IdleTimes;
 use crate::common::state::ServerState;
 use crate::common::tasks::Tasks;
 use crate::svn::transport::{Hangup, Transport};
@@ -116,7 +116,7 @@ pub(crate) struct Connection {
     /// The directories of this machine that the client may not see; none in a tunnel, whose user is on
     /// the machine.
     folders: Option<Arc<Folders>>,
-    standing: Arc<Standing>,
+    standing: Arc<IdleTimes>,
     /// The first error of the connection itself; nothing works after it.
     broken: Option<SvnError>,
 }
@@ -504,7 +504,7 @@ impl Sink for Connection {
         &mut self.output
     }
 
-    fn relieve(&mut self) -> SvnResult<()> {
+    fn flush_if_large(&mut self) -> SvnResult<()> {
         if self.output.len() >= OUTPUT_BYTES { self.send(&[]) } else { Ok(()) }
     }
 

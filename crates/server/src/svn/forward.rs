@@ -17,8 +17,8 @@ use sapwood_peers::{Door, Hello, PeerStream};
 use socket2::SockRef;
 use tokio::net::TcpStream;
 
-use crate::common::metrics::{OpenConnection, Routed};
-use crate::common::slots::Accepted;
+use crate::common::metrics::{OpenConnection, RouteOutcome};
+use crate::common::slots::AcceptedClient;
 use crate::common::state::ServerState;
 use crate::splice::{self, Turns};
 use crate::svn::connection::Connection;
@@ -48,7 +48,7 @@ pub(super) fn answer(
 pub(super) fn hand_on(
     shared: &ServerState,
     conn: &mut Connection,
-    accepted: &mut Option<Accepted>,
+    accepted: &mut Option<AcceptedClient>,
     top: &Path,
     arrived: &[u8],
 ) -> Option<Splice> {
@@ -70,7 +70,7 @@ pub(super) fn hand_on(
     match opened {
         Ok(owner_side) => {
             servers.reached(&owner);
-            shared.metrics.routed("svn", Routed::Forwarded);
+            shared.metrics.routed("svn", RouteOutcome::Forwarded);
             Some(Splice { accepted: accepted.take()?, owner: owner_side })
         }
         Err(error) => {
@@ -83,7 +83,7 @@ pub(super) fn hand_on(
 /// A connection of a client, and the one to the server that its repository belongs to.
 #[derive(Debug)]
 pub(super) struct Splice {
-    accepted: Accepted,
+    accepted: AcceptedClient,
     owner: PeerStream,
 }
 

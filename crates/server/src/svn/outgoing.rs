@@ -11,19 +11,19 @@ use sapwood_wire_svn::security_layer::Sealer;
 
 /// The output of one connection.
 #[derive(Default)]
-pub struct Outgoing {
+pub struct OutgoingQueue {
     sealer: Option<Sealer>,
     /// The rest of a probe.
     unsent: Vec<u8>,
 }
 
-impl fmt::Debug for Outgoing {
+impl fmt::Debug for OutgoingQueue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Outgoing").field("sealer", &self.sealer).finish_non_exhaustive()
+        f.debug_struct("OutgoingQueue").field("sealer", &self.sealer).finish_non_exhaustive()
     }
 }
 
-impl Outgoing {
+impl OutgoingQueue {
     /// Seals all that follows.
     pub(super) fn protect(&mut self, sealer: Sealer) {
         self.sealer = Some(sealer);
@@ -78,7 +78,7 @@ mod tests {
         };
         let client = DigestClient::new(server.challenge().as_bytes(), &login, &[2; 24]).unwrap();
         let proven = server.finish(client.answer().as_bytes(), &|_| Some(b"secret".to_vec()));
-        let mut outgoing = Outgoing::default();
+        let mut outgoing = OutgoingQueue::default();
         outgoing.protect(proven.unwrap().layer.unwrap().sealer);
         let mut wire = Vec::new();
         let mut few = |bytes: &[u8]| {

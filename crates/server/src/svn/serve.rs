@@ -16,7 +16,7 @@ use crate::common::config::Blanket;
 use crate::common::lookup::{self, FoundRepository, Place};
 use crate::common::metrics::{Limit, Outcome};
 use crate::common::operation_log::{Operation, Subject};
-use crate::common::slots::Accepted;
+use crate::common::slots::AcceptedClient;
 use crate::common::state::ServerState;
 use crate::svn::auth::{asks_by_sasl, request_auth};
 use crate::svn::commands;
@@ -37,7 +37,7 @@ struct Greeting {
 ///
 /// # Errors
 /// As [`serve_connection`].
-pub fn serve_stream(shared: &ServerState, accepted: Accepted) -> SvnResult<()> {
+pub fn serve_stream(shared: &ServerState, accepted: AcceptedClient) -> SvnResult<()> {
     let transport = Transport::tcp(Arc::clone(&accepted.stream));
     serve(shared, transport, Arrival::Client(Some(accepted)))
 }
@@ -48,7 +48,7 @@ pub fn serve_stream(shared: &ServerState, accepted: Accepted) -> SvnResult<()> {
 /// As [`serve_connection`].
 pub(crate) fn serve_forwarded(
     shared: &ServerState,
-    accepted: &Accepted,
+    accepted: &AcceptedClient,
     caller: Caller,
 ) -> SvnResult<()> {
     let transport = Transport::forwarded(Arc::clone(&accepted.stream), caller.hello.client);
@@ -66,7 +66,7 @@ pub fn serve_connection(shared: &ServerState, transport: Transport) -> SvnResult
 /// How a connection came.
 enum Arrival {
     /// By its client; with its slot, where it can be handed on.
-    Client(Option<Accepted>),
+    Client(Option<AcceptedClient>),
     /// By another server.
     Forwarded(Box<Caller>),
 }
@@ -77,9 +77,9 @@ fn serve(shared: &ServerState, transport: Transport, mut arrival: Arrival) -> Sv
     conn.belong_to(shared);
     let remote_host = conn.remote_host().map(str::to_owned);
     let result = Session::begin(shared, conn, &mut arrival).and_then(|begun| match begun {
-        Begun::Here(mut session) => session.run(),
-        Begun::Elsewhere(splice) => splice.begin(shared, counted),
-        Begun::Refused => Ok(()),
+        ServedConnection::Here(mut session) => session.run(),
+        ServedConnection::Elsewhere(splice) => splice.begin(shared, counted),
+        ServedConnection::Refused => Ok(()),
     });
     if let Some(ErrorCode::RA_SVN_REQUEST_SIZE) = result.as_ref().err().map(SvnError::code) {
         shared.metrics.limit(Limit::RequestSize);
@@ -92,7 +92,7 @@ fn serve(shared: &ServerState, transport: Transport, mut arrival: Arrival) -> Sv
 }
 
 /// Where a connection is served.
-enum Begun<'s> {
+enum ServedConnection<'s> {
     Here(Box<Session<'s>>),
     /// By the server that its repository belongs to.
     Elsewhere(Splice),
@@ -107,7 +107,7 @@ impl<'s> Session<'s> {
         shared: &'s ServerState,
         mut conn: Connection,
         arrival: &mut Arrival,
-    ) -> SvnResult<Begun<'s>> {
+    ) -> SvnResult<ServedConnection<'s>> {
         if let Arrival::Client(_) = arrival {
             write_greeting(conn.out(), shared.settings.compression > 0);
         }
@@ -118,12 +118,12 @@ impl<'s> Session<'s> {
             Arrival::Client(accepted) => {
                 let hand_on = |top| forward::hand_on(shared, &mut conn, accepted, top, &arrived);
                 if let Some(splice) = top.and_then(hand_on) {
-                    return Ok(Begun::Elsewhere(splice));
+                    return Ok(ServedConnection::Elsewhere(splice));
                 }
             }
             Arrival::Forwarded(caller) => {
                 if !forward::answer(&mut conn, caller, top)? {
-                    return Ok(Begun::Refused);
+                    return Ok(ServedConnection::Refused);
                 }
             }
         }
@@ -136,7 +136,9 @@ impl<'s> Session<'s> {
                 let _ = conn.flush();
                 Err(error)
             }
-            Ok(found) => Self::start(shared, conn, found, &greeting).map(Box::new).map(Begun::Here),
+            Ok(found) => Self::start(shared, conn, found, &greeting)
+                .map(Box::new)
+                .map(ServedConnection::Here),
         }
     }
 

@@ -14,14 +14,14 @@ use rustix::event::PollFlags;
 use sapwood_wire_svn::security_layer::{Layer, Opener};
 
 use crate::platform;
-use crate::svn::outgoing::Outgoing;
+use crate::svn::outgoing::OutgoingQueue;
 
 /// Where a connection reads from and writes to.
 #[derive(Debug)]
 pub struct Transport {
     ends: Ends,
     /// Locked while something is sent, so that other output does not mix with it.
-    outgoing: Arc<Mutex<Outgoing>>,
+    outgoing: Arc<Mutex<OutgoingQueue>>,
     /// Opens what is received, once there is a security layer.
     opener: Option<Opener>,
     /// The client, where another server forwards its connection.
@@ -202,7 +202,7 @@ pub enum Hangup {
         /// The socket.
         stream: Arc<TcpStream>,
         /// As in [`Transport`].
-        outgoing: Arc<Mutex<Outgoing>>,
+        outgoing: Arc<Mutex<OutgoingQueue>>,
         /// When the client may be tried again.
         next_nudge: Mutex<Instant>,
     },

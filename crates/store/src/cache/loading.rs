@@ -6,7 +6,7 @@ use super::key::Name;
 
 /// The keys of the values that are being read.
 #[derive(Debug, Default)]
-pub(super) struct Loading {
+pub(super) struct KeysInProgress {
     /// As many as there are threads that read: few.
     keys: Mutex<Vec<Name>>,
     done: Condvar,
@@ -15,12 +15,12 @@ pub(super) struct Loading {
 /// The right to read something, until this is dropped.
 #[derive(Debug)]
 pub(super) struct Turn<'a> {
-    loading: &'a Loading,
+    loading: &'a KeysInProgress,
     key: Name,
     waited: bool,
 }
 
-impl Loading {
+impl KeysInProgress {
     /// Waits until no thread reads `key`, and takes it.
     pub(super) fn enter(&self, key: Name) -> Turn<'_> {
         let mut keys = self.keys.lock();
@@ -59,7 +59,7 @@ mod tests {
     #[test]
     fn one_at_a_time() {
         let (loading, inside, waited) =
-            (Loading::default(), AtomicUsize::new(0), AtomicUsize::new(0));
+            (KeysInProgress::default(), AtomicUsize::new(0), AtomicUsize::new(0));
         let key = Name::new(1, 0, 1, 0, 0);
         std::thread::scope(|scope| {
             for _ in 0..4 {

@@ -9,7 +9,7 @@ use std::sync::atomic::Ordering;
 
 use super::net::SERVERS;
 use super::servers::Servers;
-use super::{Plan, Shared};
+use super::{ClusterState, Plan};
 use crate::{Output, Programs, Rng};
 
 /// How many operations a file or property has before others take its place.
@@ -68,12 +68,12 @@ pub struct Record {
 struct Client<'a> {
     user: u64,
     servers: &'a Servers<'a>,
-    shared: &'a Shared,
+    shared: &'a ClusterState,
     text: std::path::PathBuf,
 }
 
 /// Does one thing after the other, until the end.
-pub(super) fn work(user: u64, plan: &Plan, shared: &Shared, servers: &Servers<'_>) {
+pub(super) fn work(user: u64, plan: &Plan, shared: &ClusterState, servers: &Servers<'_>) {
     let mut rng = Rng::new(plan.seed.wrapping_mul(1000).wrapping_add(user));
     let text = servers.folder.join(format!("text-{user}"));
     let client = Client { user, servers, shared, text };

@@ -9,7 +9,7 @@ use sapwood_core::exact::{clamped, millis};
 
 use super::net::{SERVERS, Trouble};
 use super::servers::{Servers, signal};
-use super::{Kind, Plan, Shared};
+use super::{ClusterState, Kind, Plan};
 use crate::{Rng, patience};
 
 /// A kind of fault.
@@ -61,7 +61,11 @@ pub fn kinds(plan: &Plan) -> Vec<(Fault, &'static str)> {
 ///
 /// # Errors
 /// When a server ends by itself, or the machine does not do what it is asked.
-pub(super) fn harm(plan: &Plan, shared: &Shared, servers: &Servers<'_>) -> Result<(), String> {
+pub(super) fn harm(
+    plan: &Plan,
+    shared: &ClusterState,
+    servers: &Servers<'_>,
+) -> Result<(), String> {
     let mut rng = Rng::new(plan.seed ^ 0x5eed);
     let kinds = kinds(plan);
     let mut turn = rng.below(kinds.len());
@@ -98,7 +102,7 @@ fn one(
     server: usize,
     held: Duration,
     rng: &mut Rng,
-    shared: &Shared,
+    shared: &ClusterState,
     servers: &Servers<'_>,
 ) -> Result<(), String> {
     let trouble = match fault {

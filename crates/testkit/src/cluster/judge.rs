@@ -13,7 +13,7 @@ use std::path::Path;
 use super::clients::{Op, Outcome, Record};
 use super::net::SERVERS;
 use super::servers::Servers;
-use super::{Plan, Shared};
+use super::{ClusterState, Plan};
 use crate::linear::{Event, check};
 use crate::{Output, Programs};
 
@@ -52,7 +52,7 @@ pub type History = BTreeMap<u64, u64>;
 /// Judges: lines for people.
 pub(super) fn judge(
     plan: &Plan,
-    shared: &Shared,
+    shared: &ClusterState,
     servers: &Servers<'_>,
 ) -> Result<Vec<String>, String> {
     let mut records = shared.records.lock().map_err(|_| "no records")?.clone();
@@ -198,7 +198,7 @@ fn each_server(servers: &Servers<'_>, args: &[&str]) -> Result<Vec<String>, Stri
 /// Reads all properties and files once more, from a server each.
 fn last_reads(
     records: &mut Vec<Record>,
-    shared: &Shared,
+    shared: &ClusterState,
     servers: &Servers<'_>,
 ) -> Result<(), String> {
     let folder = servers.folder.join("last");

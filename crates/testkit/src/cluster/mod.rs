@@ -71,7 +71,7 @@ pub struct Plan {
 
 /// What all threads know.
 #[derive(Debug)]
-pub struct Shared {
+pub struct ClusterState {
     pub(crate) begun: Instant,
     pub(crate) ends: AtomicBool,
     pub(crate) acknowledged: AtomicU64,
@@ -81,7 +81,7 @@ pub struct Shared {
     pub(crate) faults: Mutex<BTreeMap<&'static str, u64>>,
 }
 
-impl Shared {
+impl ClusterState {
     /// Microseconds since the beginning.
     pub(crate) fn now(&self) -> u64 {
         u64::try_from(self.begun.elapsed().as_micros()).expect("less than some thousand years")
@@ -105,7 +105,7 @@ impl Shared {
 pub fn run(plan: &Plan) -> Result<Vec<String>, String> {
     let net = net::Net::new()?;
     let servers = Servers::start(plan, &net)?;
-    let shared = Shared {
+    let shared = ClusterState {
         begun: Instant::now(),
         ends: AtomicBool::new(false),
         acknowledged: AtomicU64::new(0),
@@ -141,7 +141,7 @@ pub fn run(plan: &Plan) -> Result<Vec<String>, String> {
     Ok(lines)
 }
 
-fn is_over(plan: &Plan, shared: &Shared) -> bool {
+fn is_over(plan: &Plan, shared: &ClusterState) -> bool {
     let enough = shared.acknowledged.load(Ordering::SeqCst) >= plan.commits;
     let all = shared.faults.lock().expect("faults").len() >= faults::kinds(plan).len();
     (enough && all) || shared.begun.elapsed() >= plan.time

@@ -20,7 +20,7 @@ pub(crate) const TOUCHED: u8 = 3;
 
 /// The state of a connection's list of changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Tracking {
+pub(crate) enum TrackingState {
     /// Nothing was changed yet.
     Idle,
     /// Changes are to be listed; the state that they start from is not known yet.
@@ -32,15 +32,15 @@ pub(crate) enum Tracking {
 }
 
 /// Called before the first change, outside of a transaction.
-pub(crate) fn prepare(adm: &Path) -> Tracking {
-    if place(adm).exists() { Tracking::Ready } else { Tracking::Off }
+pub(crate) fn prepare(adm: &Path) -> TrackingState {
+    if place(adm).exists() { TrackingState::Ready } else { TrackingState::Off }
 }
 
 /// Called within a transaction, before its first change: the list of paths starts here.
-pub(crate) fn begin(connection: &Connection, db: &Path) -> Tracking {
+pub(crate) fn begin(connection: &Connection, db: &Path) -> TrackingState {
     match (State::of(db), data_version(connection)) {
-        (Some(state), Ok(version)) => Tracking::Since(state, version),
-        _ => Tracking::Off,
+        (Some(state), Ok(version)) => TrackingState::Since(state, version),
+        _ => TrackingState::Off,
     }
 }
 

@@ -53,7 +53,7 @@ pub struct Harvest {
 }
 
 /// How a node's layers take part in a commit.
-struct Standing {
+struct LayersInCommit {
     added: bool,
     deleted: bool,
     replaced: bool,
@@ -64,7 +64,7 @@ struct Standing {
     origin: Option<(RelPathBuf, Revnum)>,
 }
 
-impl Standing {
+impl LayersInCommit {
     fn of(wc: &WorkingCopy, view: &View) -> Result<Self> {
         let top = view.top();
         let status = view.status();
@@ -354,7 +354,7 @@ impl Walk<'_> {
             return Ok(());
         }
         let Some(view) = self.wc.view(&status.relpath)? else { return Ok(()) };
-        let standing = Standing::of(self.wc, &view)?;
+        let standing = LayersInCommit::of(self.wc, &view)?;
         if status.file_external && status.relpath != self.root {
             return Ok(());
         }
@@ -387,7 +387,7 @@ impl Walk<'_> {
     }
 
     /// Decides what happens to a node, and adds the item.
-    fn take(&mut self, status: &Status, standing: &Standing) -> Result<()> {
+    fn take(&mut self, status: &Status, standing: &LayersInCommit) -> Result<()> {
         let mut changes =
             Changes { delete: standing.deleted || standing.replaced, ..Changes::default() };
         let mut copy_from = None;
@@ -430,7 +430,7 @@ impl Walk<'_> {
     fn push(
         &mut self,
         status: &Status,
-        standing: &Standing,
+        standing: &LayersInCommit,
         copy_from: Option<(RelPathBuf, Revnum)>,
         changes: Changes,
     ) -> Result<()> {
@@ -461,7 +461,7 @@ impl Walk<'_> {
     fn further_copy(
         &self,
         status: &Status,
-        standing: &Standing,
+        standing: &LayersInCommit,
         changes: &mut Changes,
     ) -> Result<Option<(RelPathBuf, Revnum)>> {
         let is_root = status.relpath == self.root;

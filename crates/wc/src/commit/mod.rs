@@ -16,7 +16,7 @@ use sapwood_core::paths::{RelPathBuf, UrlBuf};
 use sapwood_core::{NodeKind, Revnum};
 
 pub use harvest::{CopyTo, Harvest, HarvestOptions};
-pub use outgoing::{Outgoing, SentText};
+pub use outgoing::{OutgoingText, SentText};
 pub use process::{CommittedNode, Revision};
 
 use crate::root::WorkingCopy;

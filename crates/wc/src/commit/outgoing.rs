@@ -19,7 +19,7 @@ use crate::translate::{Direction, TranslatedReader, Translation, special};
 use crate::view::FileStat;
 
 /// A text that is to be sent.
-pub struct Outgoing {
+pub struct OutgoingText {
     local: TeeReader,
     base: Option<Base>,
     as_read: Option<FileStat>,
@@ -36,9 +36,9 @@ pub struct SentText {
     pub(super) as_read: Option<FileStat>,
 }
 
-impl std::fmt::Debug for Outgoing {
+impl std::fmt::Debug for OutgoingText {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Outgoing").finish_non_exhaustive()
+        f.debug_struct("OutgoingText").finish_non_exhaustive()
     }
 }
 
@@ -65,7 +65,7 @@ impl Read for TeeReader {
     }
 }
 
-impl Outgoing {
+impl OutgoingText {
     /// Opens the working file of an item, and the text that it is compared with.
     ///
     /// # Errors

@@ -31,7 +31,7 @@ use sapwood_core::exact::{Exact, len64, signed};
 use sapwood_core::paths::RelPath;
 
 use crate::change_journal::listed::ChangedRows;
-use crate::change_journal::touched::{self, Tracking};
+use crate::change_journal::touched::{self, TrackingState};
 use crate::change_journal::{Changes, Since, State};
 use crate::clock::{FileClock, RecordedTimes};
 use crate::error::{Error, Result};
@@ -78,7 +78,7 @@ pub struct Db {
     /// Whether changes are gathered in one transaction, and how many it has.
     gathering: Cell<Option<u32>>,
     /// The list of the paths that its changes touched.
-    tracking: Cell<Tracking>,
+    tracking: Cell<TrackingState>,
     /// What they are.
     listed: ChangedRows,
     /// Its format, and what it says about pristine texts.
@@ -233,7 +233,7 @@ impl Db {
             connection.execute_batch(schema::EXCLUSIVE)?;
         }
         // Of a database that is held alone the file need not say what is in it.
-        let tracking = if access.exclusive { Tracking::Off } else { Tracking::Idle };
+        let tracking = if access.exclusive { TrackingState::Off } else { TrackingState::Idle };
         Ok(Self {
             connection,
             path: path.to_owned(),
@@ -414,14 +414,14 @@ impl Db {
 
     /// Called within a transaction that writes, before its first change.
     fn begin_tracking(&self) {
-        if self.tracking.get() == Tracking::Ready {
+        if self.tracking.get() == TrackingState::Ready {
             self.tracking.set(touched::begin(&self.connection, &self.path));
         }
     }
 
     /// Called outside of a transaction: from now on the paths of changed rows are listed.
     fn before_changes(&self) {
-        if self.tracking.get() == Tracking::Idle
+        if self.tracking.get() == TrackingState::Idle
             && let Some(adm) = self.path.parent()
         {
             self.tracking.set(touched::prepare(adm));
@@ -431,7 +431,7 @@ impl Db {
     /// Writes a note of the changes so far, for the next status. Does nothing within a transaction, and while a
     /// directory is locked.
     pub(crate) fn note_changes(&self) {
-        let Tracking::Since(from, version) = self.tracking.get() else { return };
+        let TrackingState::Since(from, version) = self.tracking.get() else { return };
         if self.open.get() != Open::Nothing
             || !self.connection.is_autocommit()
             || touched::is_locked(&self.connection).unwrap_or(true)
@@ -439,7 +439,7 @@ impl Db {
             return;
         }
         touched::end(&self.connection, self.wc_id, &self.path, &self.listed, (from, version));
-        self.tracking.set(Tracking::Ready);
+        self.tracking.set(TrackingState::Ready);
     }
 
     /// The state since which no other connection changed what a status depends on, and what this one
@@ -450,14 +450,14 @@ impl Db {
             let now = db.data_version()?;
             let nothing_since = |state| Since { state, changes: Changes::none() };
             Ok(match db.tracking.get() {
-                Tracking::Idle | Tracking::Off | Tracking::Ready => {
+                TrackingState::Idle | TrackingState::Off | TrackingState::Ready => {
                     State::of(&db.path).map(nothing_since)
                 }
-                Tracking::Since(state, version) if version == now => {
+                TrackingState::Since(state, version) if version == now => {
                     let changes = db.listed.changes(&db.connection, db.wc_id)?;
                     changes.map(|changes| Since { state, changes })
                 }
-                Tracking::Since(..) => None,
+                TrackingState::Since(..) => None,
             })
         });
         asked.ok().flatten()
@@ -467,7 +467,7 @@ impl Db {
     /// be listed.
     pub(crate) fn bump_all(&self, revision: i64, sql: &str, params: impl Params) -> Result<usize> {
         self.write(|db| {
-            if !matches!(db.tracking.get(), Tracking::Since(..)) {
+            if !matches!(db.tracking.get(), TrackingState::Since(..)) {
                 return db.execute(sql, params);
             }
             let all = || db.connection.prepare(sql)?.execute(params);
@@ -548,7 +548,7 @@ impl Db {
             self.before_changes();
             if self.gathering.get().is_some() {
                 self.begin_gathered()?;
-            } else if self.tracking.get() == Tracking::Ready {
+            } else if self.tracking.get() == TrackingState::Ready {
                 return self.write(|db| db.execute_on(touches, sql, params));
             }
         }
@@ -571,10 +571,10 @@ impl Db {
 
     /// Has the rows listed that statements change; if that fails, nothing is cached from here on.
     fn list_changes(&self) {
-        if matches!(self.tracking.get(), Tracking::Since(..))
+        if matches!(self.tracking.get(), TrackingState::Since(..))
             && self.listed.listen(&self.connection).is_err()
         {
-            self.tracking.set(Tracking::Off);
+            self.tracking.set(TrackingState::Off);
         }
     }
 }

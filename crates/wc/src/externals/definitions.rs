@@ -97,7 +97,7 @@ pub(crate) fn remove_file_external(
 
 /// What became of a working copy that was to be removed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Dismantled {
+pub enum Dismantling {
     /// Nothing is left of it.
     Gone,
     /// Its administrative directory is gone; what is not under version control, or was added, is still there.
@@ -107,7 +107,7 @@ pub enum Dismantled {
 }
 
 /// As [`WorkingCopy::dismantle`].
-pub(crate) fn dismantle(wc: &WorkingCopy) -> Result<Dismantled> {
+pub(crate) fn dismantle(wc: &WorkingCopy) -> Result<Dismantling> {
     let (mut dirs, mut files) = (Vec::new(), Vec::new());
     let mut rows = Vec::new();
     wc.db().each_in_subtree(RelPath::ROOT, |row| {
@@ -125,7 +125,7 @@ pub(crate) fn dismantle(wc: &WorkingCopy) -> Result<Dismantled> {
         }
         let Some(view) = wc.view(&row.relpath)? else { continue };
         if view.is_conflicted() || (row.checksum.is_some() && wc.file_modified(&view)?) {
-            return Ok(Dismantled::Modified(row.relpath));
+            return Ok(Dismantling::Modified(row.relpath));
         }
         if row.op_depth == 0 {
             files.push(row.relpath);
@@ -139,5 +139,5 @@ pub(crate) fn dismantle(wc: &WorkingCopy) -> Result<Dismantled> {
         files::remove_empty(&wc.abspath(dir))?;
     }
     let is_gone = wc.root().symlink_metadata().is_err();
-    Ok(if is_gone { Dismantled::Gone } else { Dismantled::Left })
+    Ok(if is_gone { Dismantling::Gone } else { Dismantling::Left })
 }

@@ -1,5 +1,5 @@
 //! Externals: what `svn:externals` defines.
 
 pub(crate) mod definitions;
-pub use definitions::Dismantled;
+pub use definitions::Dismantling;
 pub mod parse;

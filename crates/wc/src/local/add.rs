@@ -15,7 +15,7 @@ use super::Notifier;
 use crate::autoprops::{self, AutoProps};
 use crate::db::{Db, Kind, NodeRow, Presence, depth_of, parent_of};
 use crate::error::{Error, Result};
-use crate::gather::Gathered;
+use crate::gather::GatheredChanges;
 use crate::ignore::Patterns;
 use crate::props::WorkingFile;
 use crate::props::inherited::inherited_props;
@@ -77,7 +77,7 @@ pub(crate) fn add(
     wc: &WorkingCopy,
     relpath: &RelPath,
     options: &AddOptions,
-    gathered: &Gathered<'_>,
+    gathered: &GatheredChanges<'_>,
 ) -> Result<()> {
     if relpath.is_empty() && !options.force {
         return Err(already(wc.root()));
@@ -136,7 +136,7 @@ fn add_parents(
     wc: &WorkingCopy,
     relpath: &RelPath,
     above: &RelPath,
-    gathered: &Gathered<'_>,
+    gathered: &GatheredChanges<'_>,
 ) -> Result<()> {
     let below = relpath.rest_below(above)?;
     let mut at = above.to_owned();
@@ -177,7 +177,7 @@ fn add_dir(
     auto: Option<&AutoProps>,
     ignores: Option<Patterns>,
     refresh: bool,
-    gathered: &Gathered<'_>,
+    gathered: &GatheredChanges<'_>,
 ) -> Result<()> {
     gathered.step()?;
     let notify = |value: &Notify<'_>| gathered.notify(value);
@@ -234,7 +234,7 @@ fn add_file(
     relpath: &RelPath,
     options: &AddOptions,
     auto: Option<&AutoProps>,
-    gathered: &Gathered<'_>,
+    gathered: &GatheredChanges<'_>,
 ) -> Result<()> {
     gathered.step()?;
     let notify = |value: &Notify<'_>| gathered.notify(value);

@@ -14,7 +14,7 @@ use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::{CancelToken, NodeKind, PropList};
 
 use super::choice::forget_conflict;
-use super::move_update::{Layer, Saying, layer_of, notify_state};
+use super::move_update::{Layer, PendingNotice, layer_of, notify_state};
 use super::{Notifier, subtree};
 use crate::conflict::{
     Action, Conflict, Operation, PropChange, PropState, Reason, TextMerge, TextOutcome,
@@ -32,7 +32,7 @@ use crate::work_item::WorkItem;
 struct AddUpdate<'a> {
     wc: &'a WorkingCopy,
     cancel: &'a CancelToken,
-    said: BTreeMap<RelPathBuf, Saying>,
+    said: BTreeMap<RelPathBuf, PendingNotice>,
 }
 
 /// As [`WorkingCopy::update_local_add`].
@@ -77,7 +77,7 @@ impl AddUpdate<'_> {
         states: (State, State),
     ) {
         let (content, props) = states;
-        self.said.insert(relpath.to_owned(), Saying { action, kind, content, props });
+        self.said.insert(relpath.to_owned(), PendingNotice { action, kind, content, props });
     }
 
     /// A file that is missing on disk is left out.

@@ -8,7 +8,7 @@ use sapwood_core::paths::RelPath;
 
 use crate::db::{ActualRow, Db};
 use crate::error::Result;
-use crate::gather::Gathered;
+use crate::gather::GatheredChanges;
 use crate::props::matches_changelist;
 use crate::root::{Disk, WorkingCopy};
 use crate::view::View;
@@ -20,7 +20,7 @@ pub(crate) fn set_changelist(
     name: Option<&str>,
     depth: Depth,
     filter: &HashSet<String>,
-    gathered: &Gathered<'_>,
+    gathered: &GatheredChanges<'_>,
 ) -> Result<()> {
     wc.walk_nodes(relpath, depth, &mut |view| {
         gathered.step()?;
@@ -48,7 +48,7 @@ fn set_one_changelist(
     disk: &Disk,
     view: &View,
     name: Option<&str>,
-    gathered: &Gathered<'_>,
+    gathered: &GatheredChanges<'_>,
 ) -> Result<()> {
     let old = view.changelist();
     if old == name {

@@ -18,7 +18,7 @@ use super::copy_rows::insert_copy;
 use crate::conflict::Conflict;
 use crate::db::{Db, Kind, at_and_below, depth_of, parent_of};
 use crate::error::{Error, Result};
-use crate::gather::Gathered;
+use crate::gather::GatheredChanges;
 use crate::local::copy_pristines::take_pristines;
 use crate::local::copy_shadow::copy_shadowed;
 use crate::pristine::stores_pristines;
@@ -76,7 +76,7 @@ fn copy_tree(
     to: &RelPath,
     how: Copy<'_>,
     notify: bool,
-    gathered: &Gathered<'_>,
+    gathered: &GatheredChanges<'_>,
 ) -> Result<()> {
     let source = how.source.require_view(from)?;
     if !is_same(wc.disk(), how.source) {
@@ -201,7 +201,7 @@ fn copy_file(
     to: &RelPath,
     how: Copy<'_>,
     notify: bool,
-    gathered: &Gathered<'_>,
+    gathered: &GatheredChanges<'_>,
 ) -> Result<()> {
     gathered.step()?;
     let mut work = Vec::new();
@@ -224,7 +224,7 @@ fn copy_file(
     Ok(())
 }
 
-fn notify_copied(disk: &Disk, to: &RelPath, kind: NodeKind, gathered: &Gathered<'_>) {
+fn notify_copied(disk: &Disk, to: &RelPath, kind: NodeKind, gathered: &GatheredChanges<'_>) {
     let path = disk.abspath(to);
     let shown = path.to_string_lossy();
     gathered.notify(&Notify { kind: Some(kind), ..Notify::new(Action::Add, &shown) });
@@ -279,7 +279,7 @@ fn copy_dir(
     to: &RelPath,
     how: Copy<'_>,
     notify: bool,
-    gathered: &Gathered<'_>,
+    gathered: &GatheredChanges<'_>,
 ) -> Result<()> {
     gathered.step()?;
     let from = source.relpath();

@@ -30,7 +30,7 @@ use crate::view::Status;
 use crate::work_item::WorkItem;
 
 /// What is reported of one path when the transaction is complete.
-pub(super) struct Saying {
+pub(super) struct PendingNotice {
     pub(super) action: NotifyAction,
     pub(super) kind: Option<NodeKind>,
     pub(super) content: State,
@@ -74,7 +74,7 @@ pub(super) struct MoveUpdate<'a> {
     pub(super) cancel: &'a CancelToken,
     /// The nodes above and the one that is looked at, the last.
     pub(super) steps: Vec<Step>,
-    pub(super) said: BTreeMap<RelPathBuf, Saying>,
+    pub(super) said: BTreeMap<RelPathBuf, PendingNotice>,
     /// Nodes of the source whose changes could not be brought to the destination.
     pub(super) left: Vec<RelPathBuf>,
 }
@@ -133,7 +133,7 @@ pub(super) fn update_moved(
 /// Reports what was recorded for single paths, and that the operation is complete.
 pub(super) fn notify_recorded(
     disk: &Disk,
-    said: BTreeMap<RelPathBuf, Saying>,
+    said: BTreeMap<RelPathBuf, PendingNotice>,
     victim: &RelPath,
     revision: Option<sapwood_core::Revnum>,
     notify: &Notifier<'_>,
@@ -364,7 +364,7 @@ impl MoveUpdate<'_> {
         content: State,
         props: State,
     ) {
-        self.said.insert(relpath.to_owned(), Saying { action, kind, content, props });
+        self.said.insert(relpath.to_owned(), PendingNotice { action, kind, content, props });
     }
 
     fn record(&self, relpath: &RelPath, conflict: &Conflict, work: Vec<WorkItem>) -> Result<()> {

@@ -23,7 +23,7 @@ use crate::conflict::{Conflict, Operation, Reason};
 use crate::db::{Db, Kind, Paths, Presence, at_and_below, depth_of, parent_of};
 use crate::error::{Error, Result};
 use crate::files;
-use crate::gather::Gathered;
+use crate::gather::GatheredChanges;
 use crate::local::resolve_tree::raise_moves;
 use crate::pristine::at_hand;
 use crate::props::matches_changelist;
@@ -163,7 +163,7 @@ pub(crate) fn revert_among(
     relpath: &RelPath,
     depth: Depth,
     options: &RevertOptions,
-    gathered: &Gathered<'_>,
+    gathered: &GatheredChanges<'_>,
 ) -> Result<()> {
     gathered.lock(parent_of(relpath).unwrap_or(RelPath::ROOT))?;
     if !options.changelists.is_empty() {
@@ -201,7 +201,7 @@ fn revert_changelists(
     relpath: &RelPath,
     depth: Depth,
     options: &RevertOptions,
-    gathered: &Gathered<'_>,
+    gathered: &GatheredChanges<'_>,
 ) -> Result<()> {
     gathered.step()?;
     let view = wc.view(relpath)?;
@@ -224,7 +224,7 @@ fn revert_tree(
     relpath: &RelPath,
     deep: bool,
     options: &RevertOptions,
-    gathered: &Gathered<'_>,
+    gathered: &GatheredChanges<'_>,
 ) -> Result<()> {
     let mut gone = RemovedRows::default();
     wc.db().write(|db| {
@@ -457,7 +457,7 @@ impl OnDisk {
 struct Restore<'r> {
     wc: &'r WorkingCopy,
     options: &'r RevertOptions,
-    gathered: &'r Gathered<'r>,
+    gathered: &'r GatheredChanges<'r>,
     gone: RemovedRows,
     /// The only paths below the target that need a look, beside those of `gone`; `None` for all.
     todo: Option<HashSet<RelPathBuf>>,

@@ -8,8 +8,8 @@ use sapwood_core::{CancelToken, Depth};
 use crate::commit::externals;
 use crate::commit::externals::Committable;
 use crate::error::Result;
-use crate::externals::{Dismantled, definitions};
-use crate::gather::{Gathered, Notifier};
+use crate::externals::{Dismantling, definitions};
+use crate::gather::{GatheredChanges, Notifier};
 use crate::props::inherited::InheritedProps;
 use crate::props::set::Change;
 use crate::props::{inherited, set, values};
@@ -55,7 +55,7 @@ impl WorkingCopy {
     ///
     /// # Errors
     /// That files cannot be read or removed.
-    pub fn dismantle(&self) -> Result<Dismantled> {
+    pub fn dismantle(&self) -> Result<Dismantling> {
         definitions::dismantle(self)
     }
 
@@ -108,7 +108,7 @@ impl WorkingCopy {
         change: Change<'_>,
         depth: Depth,
         changelists: &HashSet<String>,
-        gathered: &Gathered<'_>,
+        gathered: &GatheredChanges<'_>,
     ) -> Result<()> {
         set::set_prop_among(self.db(), self.disk(), relpath, change, depth, changelists, gathered)
     }

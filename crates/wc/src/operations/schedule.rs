@@ -7,7 +7,7 @@ use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::{CancelToken, Depth, PropList, Revnum};
 
 use crate::error::Result;
-use crate::gather::Gathered;
+use crate::gather::GatheredChanges;
 use crate::local::add::AddOptions;
 use crate::local::revert::RevertOptions;
 use crate::local::{
@@ -27,7 +27,7 @@ impl WorkingCopy {
         &self,
         relpath: &RelPath,
         options: &AddOptions,
-        gathered: &Gathered<'_>,
+        gathered: &GatheredChanges<'_>,
     ) -> Result<()> {
         add::add(self, relpath, options, gathered)
     }
@@ -88,7 +88,7 @@ impl WorkingCopy {
         name: Option<&str>,
         depth: Depth,
         filter: &HashSet<String>,
-        gathered: &Gathered<'_>,
+        gathered: &GatheredChanges<'_>,
     ) -> Result<()> {
         changelist::set_changelist(self, relpath, name, depth, filter, gathered)
     }
@@ -214,7 +214,7 @@ impl WorkingCopy {
         relpath: &RelPath,
         depth: Depth,
         options: &RevertOptions,
-        gathered: &Gathered<'_>,
+        gathered: &GatheredChanges<'_>,
     ) -> Result<()> {
         revert::revert_among(self, relpath, depth, options, gathered)
     }

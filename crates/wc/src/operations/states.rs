@@ -7,7 +7,7 @@ use sapwood_core::paths::{RelPath, RelPathBuf};
 use crate::conflict::Conflict;
 use crate::error::Result;
 use crate::root::WorkingCopy;
-use crate::status::{Incoming, Options, Status, Visit, against, clean_tree};
+use crate::status::{IncomingChanges, Options, Status, Visit, against, clean_tree};
 use crate::summary::Summary;
 use crate::view::View;
 use crate::{local_mods, status, summary, text_check};
@@ -39,7 +39,7 @@ impl WorkingCopy {
         anchor: &RelPath,
         target: &RelPath,
         options: &Options,
-        incoming: &Incoming,
+        incoming: &IncomingChanges,
         visit: &mut Visit<'_>,
     ) -> Result<()> {
         against::status_against(self, anchor, target, options, incoming, visit)

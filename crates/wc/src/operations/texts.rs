@@ -15,7 +15,7 @@ use crate::local::install::NewText;
 use crate::pristine::{NewPristine, PristineFile, PristineWriter};
 use crate::root::WorkingCopy;
 use crate::shelf::v2;
-use crate::text_base::{Missing, TextBase, TextBaseFile};
+use crate::text_base::{MissingText, TextBase, TextBaseFile};
 use crate::translate::Translation;
 use crate::{pristine, text_base};
 
@@ -130,7 +130,7 @@ impl WorkingCopy {
         &self,
         relpath: &RelPath,
         cancel: &CancelToken,
-    ) -> Result<Vec<Missing>> {
+    ) -> Result<Vec<MissingText>> {
         text_base::missing_text_bases(self, relpath, cancel)
     }
 
@@ -140,7 +140,7 @@ impl WorkingCopy {
     /// E200014 when it is not that text; SQLite's; those of files.
     pub fn hydrate(
         &self,
-        missing: &Missing,
+        missing: &MissingText,
         fetch: impl FnOnce(&mut dyn io::Write) -> Result<()>,
     ) -> Result<()> {
         text_base::hydrate(self.db(), self.disk(), missing, fetch)

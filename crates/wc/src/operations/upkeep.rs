@@ -9,7 +9,7 @@ use crate::cleanup::Cleanup;
 use crate::commit::process;
 use crate::commit::process::{CommittedNode, Revision};
 use crate::error::{Error, Result};
-use crate::gather::{Gathered, Notifier};
+use crate::gather::{GatheredChanges, Notifier};
 use crate::locks::Lock;
 use crate::relocate::Validate;
 use crate::report::Crawl;
@@ -93,7 +93,7 @@ impl WorkingCopy {
         &self,
         cancel: &CancelToken,
         notify: &Notifier<'_>,
-        work: impl FnOnce(&Gathered<'_>) -> std::result::Result<T, E>,
+        work: impl FnOnce(&GatheredChanges<'_>) -> std::result::Result<T, E>,
     ) -> std::result::Result<T, E> {
         gather::gather(self, cancel, notify, work)
     }

@@ -12,7 +12,7 @@ use sapwood_core::{CancelToken, Depth, ErrorCode, NodeKind, PropList, SvnError, 
 use super::rules::{self, FileForCheck, NEEDS_LOCK, Newlines};
 use crate::db::Db;
 use crate::error::{Error, Result};
-use crate::gather::{Gathered, Notifier};
+use crate::gather::{GatheredChanges, Notifier};
 use crate::node::require_view;
 use crate::root::{Disk, WorkingCopy};
 use crate::translate::Translation;
@@ -80,7 +80,7 @@ pub(crate) fn set_prop_among(
     change: Change<'_>,
     depth: Depth,
     changelists: &HashSet<String>,
-    gathered: &Gathered<'_>,
+    gathered: &GatheredChanges<'_>,
 ) -> Result<()> {
     if rules::kind_of(change.name) == rules::PropKind::Entry {
         return Err(Error::new(
@@ -122,7 +122,7 @@ fn set_one(
     disk: &Disk,
     view: &View,
     change: Change<'_>,
-    gathered: &Gathered<'_>,
+    gathered: &GatheredChanges<'_>,
 ) -> Result<()> {
     let relpath = view.relpath();
     let path = disk.abspath(relpath);

@@ -1,4 +1,4 @@
-//! The local status joined with what the repository has ([`Incoming`]).
+//! The local status joined with what the repository has ([`IncomingChanges`]).
 //!
 //! First one local walk, which keeps every node that the repository reported; then one status for
 //! each path, in the order of the reference: for each directory that the edit went into, first its
@@ -10,7 +10,7 @@ use sapwood_core::Depth;
 use sapwood_core::paths::RelPath;
 
 use super::assemble::{Context, assemble, unversioned};
-use super::incoming::Incoming;
+use super::incoming::IncomingChanges;
 use super::listing::Look;
 use super::table::{Node, Scope, Table};
 use super::value::{Remote, State, Status};
@@ -62,7 +62,7 @@ pub(crate) fn status_against(
     anchor: &RelPath,
     target: &RelPath,
     options: &Options,
-    incoming: &Incoming,
+    incoming: &IncomingChanges,
     visit: &mut Visit<'_>,
 ) -> Result<()> {
     if !incoming.opened {
@@ -81,7 +81,7 @@ fn walk_against(
     dir: &RelPath,
     depth: Depth,
     options: &Options,
-    incoming: &Incoming,
+    incoming: &IncomingChanges,
 ) -> Result<(Table, Items)> {
     let scope = match depth {
         Depth::Infinity => Scope::Subtree(dir),
@@ -110,7 +110,7 @@ fn directory_against(
     wc: &WorkingCopy,
     dir: &RelPath,
     options: &Options,
-    incoming: &Incoming,
+    incoming: &IncomingChanges,
     visit: &mut Visit<'_>,
 ) -> Result<()> {
     let depth = if options.depth == Depth::Unknown { Depth::Infinity } else { options.depth };
@@ -145,7 +145,7 @@ fn name_against(
     anchor: &RelPath,
     target: &RelPath,
     options: &Options,
-    incoming: &Incoming,
+    incoming: &IncomingChanges,
     visit: &mut Visit<'_>,
 ) -> Result<()> {
     let relpath = anchor.join(target);
@@ -213,7 +213,7 @@ struct Against<'t, 'v> {
     items: &'t Items,
     modified: &'t HashMap<u32, bool>,
     options: &'t Options,
-    incoming: &'t Incoming,
+    incoming: &'t IncomingChanges,
     visit: &'t mut Visit<'v>,
 }
 

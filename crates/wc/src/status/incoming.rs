@@ -44,7 +44,7 @@ impl IncomingChange {
 
 /// Everything that an edit contains.
 #[derive(Debug, Default)]
-pub struct Incoming {
+pub struct IncomingChanges {
     /// The revision that the other side compared with.
     pub revision: Option<Revnum>,
     /// Locks of the repository, by fspath.
@@ -60,7 +60,7 @@ pub struct Incoming {
     pub(super) dirs: HashMap<RelPathBuf, Vec<String>>,
 }
 
-impl Incoming {
+impl IncomingChanges {
     pub(super) fn of(&self, relpath: &RelPath) -> Option<&IncomingChange> {
         let (dir, name) = relpath.parent_and_name();
         self.changes.get(dir)?.get(name)
@@ -91,7 +91,7 @@ pub struct StatusEditor {
     has_target: bool,
     open: HashMap<u64, Open>,
     next: u64,
-    incoming: Incoming,
+    incoming: IncomingChanges,
 }
 
 /// What is recorded for a node; `None` keeps the previous value.
@@ -114,13 +114,13 @@ impl StatusEditor {
             has_target,
             open: HashMap::new(),
             next: 0,
-            incoming: Incoming::default(),
+            incoming: IncomingChanges::default(),
         }
     }
 
     /// The recorded edit.
     #[must_use]
-    pub fn finish(self) -> Incoming {
+    pub fn finish(self) -> IncomingChanges {
         self.incoming
     }
 

@@ -25,7 +25,7 @@ use sapwood_core::{CancelToken, Depth};
 pub use assemble::OpenConflicts;
 pub(crate) use assemble::markers;
 pub(crate) use cache::{UniformBase, Whole, ground, restless};
-pub use incoming::{Incoming, StatusEditor};
+pub use incoming::{IncomingChanges, StatusEditor};
 pub(crate) use listing::{Look, OpenDir};
 pub(crate) use table::{Layer, Node, ReposPath, Scope, Table, over_directories};
 pub use value::{DiskKind, LastChange, LockInfo, Remote, State, Status};
@@ -36,7 +36,7 @@ use crate::ignore::Patterns;
 use crate::root::WorkingCopy;
 use assemble::{Context, unversioned};
 use listing::look;
-use report::{Found, Target};
+use report::{Target, WalkResult};
 use walk::{Item, Items, Walk};
 
 /// What to look at, and what to leave out.
@@ -131,7 +131,7 @@ fn cached_status(
     Ok((known, applies))
 }
 
-fn walk_in_snapshot(wc: &WorkingCopy, relpath: &RelPath, options: &Options) -> Result<Found> {
+fn walk_in_snapshot(wc: &WorkingCopy, relpath: &RelPath, options: &Options) -> Result<WalkResult> {
     let depth = if options.depth == Depth::Unknown { Depth::Infinity } else { options.depth };
     let (known, is_cached) = cached_status(wc, relpath, depth, options)?;
     let keeps = is_cached && relpath.is_empty() && options.unversioned;
@@ -157,7 +157,7 @@ fn walk_in_snapshot(wc: &WorkingCopy, relpath: &RelPath, options: &Options) -> R
     let context = Context::of_target(wc, &table, relpath)?;
     if !matches!(depth, Depth::Files | Depth::Immediates | Depth::Infinity) {
         let target = Target::at(&table, relpath, on_disk, None);
-        return Ok(Found { target, table, items: Items::new(), context: None });
+        return Ok(WalkResult { target, table, items: Items::new(), context: None });
     }
     let dirs = Mutex::new(cache::FoundDirs::new());
     let keeps = keeps && cache::is_quiet(node);
@@ -169,7 +169,7 @@ fn walk_in_snapshot(wc: &WorkingCopy, relpath: &RelPath, options: &Options) -> R
         cache::keep(wc, options, &table, &mut dirs, began);
     }
     let target = Target::at(&table, relpath, on_disk, None);
-    Ok(Found { target, table, items, context: Some(context) })
+    Ok(WalkResult { target, table, items, context: Some(context) })
 }
 
 /// Walks a directory, when the cache shows that only some directories below it can have changes. `None` when that
@@ -181,10 +181,10 @@ fn walk_some(
     known: &cache::CachedStatus,
     began: cache::WalkStart,
     options: &Options,
-) -> Result<Option<Found>> {
+) -> Result<Option<WalkResult>> {
     // The root is known to have no changes if there is nothing to look at.
     if dirs.is_empty() && relpath.is_empty() {
-        return Ok(Some(Found::default()));
+        return Ok(Some(WalkResult::default()));
     }
     let table = Table::read_directories(wc.db(), &[relpath], dirs)?;
     if !relpath.is_empty() && !table.is_reached(relpath) {
@@ -200,7 +200,7 @@ fn walk_some(
         None => Target::Nothing,
     };
     if dirs.is_empty() {
-        return Ok(Some(Found { target, table, ..Found::default() }));
+        return Ok(Some(WalkResult { target, table, ..WalkResult::default() }));
     }
     let found = Mutex::new(cache::FoundDirs::new());
     let settles = options.unversioned && relpath.is_empty() && !known.touched.is_empty();
@@ -228,7 +228,7 @@ fn walk_some(
         cache::save_changes(wc, options, &table, &found, known, began);
     }
     let context = Some(Context::of_target(wc, &table, relpath)?);
-    Ok(Some(Found { target, table, items, context }))
+    Ok(Some(WalkResult { target, table, items, context }))
 }
 
 /// Directories that are looked at only for what is below them.
@@ -248,7 +248,7 @@ fn single(
     relpath: &RelPath,
     on_disk: Option<Look>,
     options: &Options,
-) -> Result<Found> {
+) -> Result<WalkResult> {
     let not_found = || Error::NodeNotFound(wc.abspath(relpath));
     let (parent, name) = relpath.parent_and_name();
     let node = table.find(relpath);
@@ -259,11 +259,11 @@ fn single(
     let context = Context::of_parent(wc, relpath)?;
     if node.is_some_and(|n| n.top().is_some_and(|top| !top.is_marker())) {
         let target = Target::at(&table, relpath, on_disk, Some(context));
-        return Ok(Found { target, table, ..Found::default() });
+        return Ok(WalkResult { target, table, ..WalkResult::default() });
     }
     let conflicted = node.and_then(|n| n.actual.as_ref()).is_some_and(|a| a.conflict.is_some());
     if !conflicted && name == ".svn" {
-        return Ok(Found::default());
+        return Ok(WalkResult::default());
     }
     let table = Table::read(wc.db(), Scope::One(parent))?;
     let inherited = inherited_patterns(wc.db(), parent, &options.ignores)?;
@@ -271,7 +271,7 @@ fn single(
     let ignored = patterns.local.matches(name.as_bytes());
     let kind = on_disk.map(|look| look.kind);
     let status = unversioned(&table, relpath, kind, ignored, conflicted);
-    Ok(Found { target: Target::Ready(Box::new(status)), ..Found::default() })
+    Ok(WalkResult { target: Target::Ready(Box::new(status)), ..WalkResult::default() })
 }
 
 /// The patterns that hold for the names in a directory, those of the configuration first.

@@ -46,7 +46,7 @@ impl Target {
 
 /// What a walk found, with what one snapshot of wc.db says of it.
 #[derive(Default)]
-pub(super) struct Found {
+pub(super) struct WalkResult {
     pub(super) target: Target,
     pub(super) table: Table,
     pub(super) items: Items,
@@ -54,7 +54,7 @@ pub(super) struct Found {
     pub(super) context: Option<Context>,
 }
 
-impl Found {
+impl WalkResult {
     /// Compares texts, and reports one node after the other.
     ///
     /// # Errors

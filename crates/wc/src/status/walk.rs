@@ -17,7 +17,7 @@ use sapwood_core::{CancelToken, Depth};
 
 use super::Options;
 use super::cache::{self, FoundDir, FoundDirs};
-use super::incoming::{Incoming, IncomingChange};
+use super::incoming::{IncomingChange, IncomingChanges};
 use super::listing::{Look, OpenDir, Stamp};
 use super::table::{Node, ReposPath, Table};
 use super::value::DiskKind;
@@ -57,7 +57,7 @@ pub(super) struct Walk<'w> {
     /// Gets what was found, in order.
     pub(super) found: Option<&'w Mutex<FoundDirs>>,
     /// What the repository reported: none of these nodes is dropped.
-    pub(super) incoming: Option<&'w Incoming>,
+    pub(super) incoming: Option<&'w IncomingChanges>,
 }
 
 /// What the repository reported in one directory.

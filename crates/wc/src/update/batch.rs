@@ -22,7 +22,7 @@ use sapwood_core::exact::Exact;
 use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::{Md5, Revnum, Sha1};
 
-use super::writers::{Install, Installing, NewFile, write_beside};
+use super::writers::{Install, NewFile, RunningWriter, write_beside};
 use crate::base::{BaseNode, Removal};
 use crate::error::{Error, Result};
 use crate::files::{self, Form};
@@ -115,7 +115,7 @@ pub(super) struct Batch {
     /// Those whose working files are written.
     passed: Vec<Sha1>,
     /// Files of the last batch, which are being written.
-    installing: Option<Installing>,
+    installing: Option<RunningWriter>,
 }
 
 impl Batch {
@@ -212,7 +212,7 @@ impl Batch {
         if installs.is_empty() {
             self.passed.extend(passing);
         } else {
-            self.installing = Some(Installing::begin(installs, passing));
+            self.installing = Some(RunningWriter::begin(installs, passing));
         }
         Ok(())
     }
@@ -306,7 +306,7 @@ fn is_for_a_thread(work: &[(i64, Work)]) -> bool {
         Work::Item(item) => matches!(item, WorkItem::DirInstall { .. }),
     };
     let files = work.iter().filter(|(_, work)| matches!(work, Work::Install { .. })).count();
-    Installing::pays(files) && work.iter().all(|(_, work)| is_simple(work))
+    RunningWriter::pays(files) && work.iter().all(|(_, work)| is_simple(work))
 }
 
 fn is_in_the_way(error: &io::Error) -> bool {

@@ -118,7 +118,7 @@ impl UpdateEditor<'_> {
             new_props = Some(patched(&base_props, &regular));
             new_actual = Some(merged.actual);
         }
-        dir.node.changed.take(&sorted.entry);
+        dir.node.changed.take_entry_props(&sorted.entry);
         self.missing_children(&dir)?;
         if dir.node.parent.is_none() && !self.params.target.is_empty() {
             // The anchor of an update of one of its children is not changed itself.
@@ -137,7 +137,7 @@ impl UpdateEditor<'_> {
     }
 
     fn dir_closed(&mut self, dir: &Dir, props: State) -> Result<()> {
-        self.is_written(&dir.node)?;
+        self.note_written(&dir.node)?;
         if !dir.node.notified && dir.node.edited {
             let revision = self.revision;
             let kind = Some(NodeKind::Dir);

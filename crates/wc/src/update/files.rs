@@ -156,7 +156,7 @@ impl UpdateEditor<'_> {
         let mut conflict = self.file_mut(handle)?.node.conflict.take().unwrap_or_default();
         conflict.tree = super::conflicts::tree(Reason::Edited, Action::Replace).tree;
         if let Some(file) = self.files.get(&handle) {
-            self.complete(&mut conflict, &file.node.places(), None)?;
+            self.complete(&mut conflict, &file.node.conflict_sides(), None)?;
         }
         self.step(Step::MakeCopy(relpath.to_owned(), conflict.write()))?;
         self.flush()?;
@@ -180,7 +180,7 @@ impl UpdateEditor<'_> {
         self.check_text(&file, expected)?;
         let mut conflict = file.node.conflict.take().filter(|_| file.node.edited);
         let sorted = sort_changes(std::mem::take(&mut file.node.changes));
-        file.node.changed.take(&sorted.entry);
+        file.node.changed.take_entry_props(&sorted.entry);
         let lock = self.lock_gone(&file, &sorted.entry)?;
 
         let (base_props, local_props) = self.props_before(&file)?;
@@ -220,7 +220,7 @@ impl UpdateEditor<'_> {
         node.conflict = conflict.as_ref().map(Conflict::write);
         self.step(Step::Put(Box::new(node), outcome.work))?;
         self.wc.options().meter.add_file();
-        self.is_written(&file.node)?;
+        self.note_written(&file.node)?;
         self.notify_file(&file, outcome.content, prop_state, lock, mime.as_deref());
         Ok(())
     }

@@ -375,7 +375,7 @@ pub(crate) fn split_props(props: &PropList) -> (PropList, LastChange) {
     let all = props.iter().map(|(name, value)| (name.to_owned(), Some(value.to_vec())));
     let sorted = sort_changes(all.collect());
     let mut changed = LastChange::default();
-    changed.take(&sorted.entry);
+    changed.take_entry_props(&sorted.entry);
     let mut regular = PropList::new();
     for (name, value) in sorted.regular {
         regular.set(&name, value.unwrap_or_default());

@@ -32,7 +32,7 @@ impl LastChange {
     }
 
     /// Takes the values of the entry properties.
-    pub(super) fn take(&mut self, entry: &[PropChange]) {
+    pub(super) fn take_entry_props(&mut self, entry: &[PropChange]) {
         for (name, value) in entry {
             let Some(value) = value else { continue };
             match name.as_str() {
@@ -70,19 +70,25 @@ pub(super) struct OpenNode {
     pub(super) old_repos_path: Option<RelPathBuf>,
     /// It and everything in it is skipped.
     pub(super) skip: bool,
+    /// The user has been notified of it, or of what it is in.
     pub(super) notified: bool,
+    /// The edit adds it; otherwise it changes what BASE has.
     pub(super) adding: bool,
     /// BASE changes; the user's layer above it does not.
     pub(super) shadowed: bool,
     /// Another node is in its place on disk.
     pub(super) obstructed: bool,
+    /// Something unversioned was at its path when it was added.
     pub(super) obstruction_found: bool,
     /// A local addition becomes this node.
     pub(super) add_existed: bool,
+    /// The edit really changed it, or something in it.
     pub(super) edited: bool,
     /// A conflict that is recorded only if the update really changes something here.
     pub(super) conflict: Option<Conflict>,
+    /// Changes of its properties, in the order in which they came.
     pub(super) changes: Vec<PropChange>,
+    /// Its last change in the repository.
     pub(super) changed: LastChange,
 }
 
@@ -121,7 +127,7 @@ impl OpenNode {
         self.changed = LastChange::of(base);
     }
 
-    pub(super) fn places(&self) -> ConflictSides<'_> {
+    pub(super) fn conflict_sides(&self) -> ConflictSides<'_> {
         ConflictSides {
             old_path: self.old_repos_path.as_deref(),
             old_revision: self.old_revision,
@@ -194,7 +200,7 @@ impl UpdateEditor<'_> {
         let Some(mut conflict) = node.conflict.take() else { return Ok(()) };
         node.notified = true;
         let (relpath, kind) = (node.relpath.clone(), node.kind);
-        self.complete(&mut conflict, &self.node(handle)?.places(), None)?;
+        self.complete(&mut conflict, &self.node(handle)?.conflict_sides(), None)?;
         self.raise(&relpath, &conflict, kind)?;
         self.node_mut(handle)?.conflict = Some(conflict);
         Ok(())
@@ -247,7 +253,7 @@ impl UpdateEditor<'_> {
     ) -> Result<()> {
         let Some(conflict) = conflict else { return Ok(()) };
         let deletion = self.deletion_of(node.parent, &node.relpath);
-        self.complete(conflict, &node.places(), deletion.as_ref())?;
+        self.complete(conflict, &node.conflict_sides(), deletion.as_ref())?;
         if let Some(prop) = &mut conflict.prop
             && prop.marker.is_none()
         {
@@ -259,7 +265,7 @@ impl UpdateEditor<'_> {
     }
 
     /// A node is in the database: it would not be missing if the update stopped now.
-    pub(super) fn is_written(&mut self, node: &OpenNode) -> Result<()> {
+    pub(super) fn note_written(&mut self, node: &OpenNode) -> Result<()> {
         if let Some(parent) = node.parent {
             self.dir_mut(parent)?.not_present.remove(path::basename(&node.relpath));
         }

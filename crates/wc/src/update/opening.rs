@@ -22,7 +22,7 @@ use crate::work_item::WorkItem;
 
 /// What an addition meets at its path.
 #[derive(Default)]
-struct Met {
+struct AddCheck {
     /// A conflict that is recorded with the node, at once.
     conflict: Option<Conflict>,
     /// A conflict that is recorded only when something is really changed.
@@ -143,7 +143,7 @@ impl UpdateEditor<'_> {
                 if moved.source == relpath {
                     dir.node.conflict = Some(conflict);
                 } else {
-                    self.complete(&mut conflict, &dir.node.places(), None)?;
+                    self.complete(&mut conflict, &dir.node.conflict_sides(), None)?;
                     self.raise(&moved.source, &conflict, NodeKind::Dir)?;
                 }
             }
@@ -245,12 +245,12 @@ impl UpdateEditor<'_> {
         edit_path: &RelPath,
         parent: u64,
         kind: NodeKind,
-    ) -> Result<(OpenNode, Met)> {
+    ) -> Result<(OpenNode, AddCheck)> {
         self.check_cancel()?;
         let relpath = self.child_of(parent, edit_path)?;
         let mut node = self.child_node(relpath.clone(), kind, parent, true)?;
         if node.skip {
-            return Ok((node, Met::default()));
+            return Ok((node, AddCheck::default()));
         }
         node.repos_path = self.new_repos_path(&relpath, None, Some(parent))?;
         self.mark_edited(parent)?;
@@ -259,7 +259,7 @@ impl UpdateEditor<'_> {
         let mut met = self.meet_addition(&mut node, parent)?;
         if let Some(conflict) = &mut met.conflict {
             let deletion = self.deletion_of(Some(parent), &relpath);
-            let places = ConflictSides { old_kind: None, ..node.places() };
+            let places = ConflictSides { old_kind: None, ..node.conflict_sides() };
             self.complete(conflict, &places, deletion.as_ref())?;
         }
         Ok((node, met))
@@ -288,7 +288,7 @@ impl UpdateEditor<'_> {
     }
 
     /// Writes that a directory is there, incomplete, and makes it.
-    fn put_new_dir(&mut self, dir: &Dir, met: &Met) -> Result<()> {
+    fn put_new_dir(&mut self, dir: &Dir, met: &AddCheck) -> Result<()> {
         let mut node = BaseNode::new(self.row_of_new_dir(dir)?);
         node.delete_here = dir.node.shadowed && dir.node.obstruction_found;
         node.delete_working = !dir.node.shadowed && met.local_addition;
@@ -357,8 +357,8 @@ impl UpdateEditor<'_> {
     }
 
     /// Finds out what is at the path of a node that is to be added.
-    fn meet_addition(&mut self, node: &mut OpenNode, parent: u64) -> Result<Met> {
-        let mut met = Met::default();
+    fn meet_addition(&mut self, node: &mut OpenNode, parent: u64) -> Result<AddCheck> {
+        let mut met = AddCheck::default();
         if self.params.clean_checkout {
             return Ok(met);
         }
@@ -400,7 +400,12 @@ impl UpdateEditor<'_> {
     }
 
     /// What a conflict that is recorded at the path of an addition means for it.
-    fn meet_conflict(&mut self, node: &mut OpenNode, parent: u64, met: &mut Met) -> Result<()> {
+    fn meet_conflict(
+        &mut self,
+        node: &mut OpenNode,
+        parent: u64,
+        met: &mut AddCheck,
+    ) -> Result<()> {
         let actual = self.wc.db().actual(&node.relpath)?;
         let conflicted = actual.is_some_and(|a| a.conflict_data.is_some());
         if !conflicted || (node.kind == NodeKind::File && node.shadowed) {
@@ -427,7 +432,7 @@ impl UpdateEditor<'_> {
 
     /// A node that is to be added is in the working copy already: a conflict, unless it was added there as well and the
     /// two are made one.
-    fn meet_node(&mut self, view: &View, node: &mut OpenNode, met: &mut Met) -> Result<()> {
+    fn meet_node(&mut self, view: &View, node: &mut OpenNode, met: &mut AddCheck) -> Result<()> {
         let status = view.status();
         met.local_addition = status == Status::Added;
         let plain = met.local_addition && self.wc.addition(view.top())? == Addition::Added;

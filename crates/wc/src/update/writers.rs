@@ -95,9 +95,9 @@ pub(super) struct WriterResult {
 
 /// Working files that are being written.
 #[derive(Debug)]
-pub(super) struct Installing(JoinHandle<WriterResult>);
+pub(super) struct RunningWriter(JoinHandle<WriterResult>);
 
-impl Installing {
+impl RunningWriter {
     /// Whether so many files are worth a thread.
     pub(super) const fn pays(files: usize) -> bool {
         files >= FEW
@@ -155,7 +155,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("file7"), "the user's").unwrap();
         let files = (0..20).map(|id| install(folder.path(), id)).collect();
-        let written = Installing::begin(files, Vec::new()).wait().unwrap();
+        let written = RunningWriter::begin(files, Vec::new()).wait().unwrap();
         let done: Vec<i64> = written.done.iter().map(|(id, _)| *id).collect();
         assert_eq!(done, (0..7).collect::<Vec<_>>());
         assert!(written.done.iter().all(|(_, recorded)| recorded.is_some()));
@@ -171,7 +171,7 @@ mod tests {
         std::fs::write(folder.path().join("file1"), "before").unwrap();
         let mut one = install(folder.path(), 1);
         one.temporary = Some(folder.path().join("temporary"));
-        let written = Installing::begin(vec![one], Vec::new()).wait().unwrap();
+        let written = RunningWriter::begin(vec![one], Vec::new()).wait().unwrap();
         assert_eq!((written.done.len(), written.left.len()), (1, 0));
         assert_eq!(std::fs::read(folder.path().join("file1")).unwrap(), b"file1");
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);

@@ -54,7 +54,7 @@ pub(super) struct DirEntryContext<'a> {
 }
 
 /// An entry that is being converted to rows.
-struct Making<'a> {
+struct EntryRows<'a> {
     shared: &'a DirEntryContext<'a>,
     entry: &'a Entry,
     relpath: &'a RelPath,
@@ -76,7 +76,7 @@ pub(super) fn make(
     parent: Option<&Layers>,
     texts: Texts,
 ) -> Result<(Layers, Vec<NodeRow>)> {
-    let mut making = Making {
+    let mut making = EntryRows {
         shared,
         entry,
         relpath,
@@ -99,7 +99,7 @@ pub(super) fn make(
     Ok((making.layers, making.rows))
 }
 
-impl<'a> Making<'a> {
+impl<'a> EntryRows<'a> {
     /// What cannot be: the entries contradict each other.
     fn impossible(&self, what: &str) -> Error {
         let shown = self.shared.root.join(self.relpath.as_str());

@@ -1,6 +1,6 @@
 //! Where the lines of a file are from, as far as its whole history says: what is kept for all readers.
 //!
-//! Invariant: it is made without a look at rules, so nothing of it is shown but what [`Kept::seen_by`] lets through. That ends
+//! Invariant: it is made without a look at rules, so nothing of it is shown but what [`KnownLines::seen_by`] lets through. That ends
 //! the history where the reader's ends: at the first path that may not be read. What is older is from the last place before.
 
 use std::collections::BTreeMap;
@@ -46,7 +46,7 @@ pub(super) struct Rest {
 
 /// What is known of the lines of a file.
 #[derive(Debug, Default)]
-pub(super) struct Kept {
+pub(super) struct KnownLines {
     /// The youngest first.
     pub(super) runs: Vec<Run>,
     pub(super) makers: Vec<Maker>,
@@ -56,7 +56,7 @@ pub(super) struct Kept {
     pub(super) rest: Option<Rest>,
 }
 
-impl HistoryValue for Kept {
+impl HistoryValue for KnownLines {
     fn weight(&self) -> usize {
         let paths: usize = self.runs.iter().map(|run| run.path.as_str().len()).sum();
         let rest = self.rest.as_ref().map_or(0, |rest| rest.lines.len());
@@ -66,7 +66,7 @@ impl HistoryValue for Kept {
     }
 }
 
-impl Kept {
+impl KnownLines {
     /// Goes on to an older place of the history.
     pub(super) fn visit(&mut self, path: &FsPath, revision: Revnum) -> Place {
         match self.runs.last_mut().filter(|run| *run.path == *path) {

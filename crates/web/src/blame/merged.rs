@@ -17,7 +17,7 @@ use crate::budget::Budget;
 use crate::delta::is_cheap;
 use crate::fault::Result;
 use crate::text;
-use crate::view::{Found, View};
+use crate::view::{FoundNode, View};
 
 /// The text of the revision that came last, and where each of its lines is from.
 #[derive(Default)]
@@ -51,12 +51,12 @@ impl Chain {
 }
 
 /// A whole result.
-struct Kept {
+struct MergedBlame {
     origins: Vec<Option<Origin>>,
     before: BTreeMap<Revnum, Origin>,
 }
 
-impl HistoryValue for Kept {
+impl HistoryValue for MergedBlame {
     fn weight(&self) -> usize {
         let all = self.origins.iter().flatten().chain(self.before.values());
         let paths = all.map(|(_, path)| path.as_str().len()).fold(0usize, |sum, len| sum.plus(len));
@@ -66,11 +66,16 @@ impl HistoryValue for Kept {
 }
 
 /// Where each line of a file is from that has the text `text`, as far as `view` may see it.
-pub(crate) fn walk(view: &View<'_>, found: &Found, text: Vec<u8>, budget: &Budget) -> Result<Walk> {
+pub(crate) fn walk(
+    view: &View<'_>,
+    found: &FoundNode,
+    text: Vec<u8>,
+    budget: &Budget,
+) -> Result<Walk> {
     let (path, revision) = view.last_place(found)?;
     let form = view.rules().map(|rules| format!("merges {rules}"));
-    let known = form.as_ref().and_then(|form| view.kept::<Kept>(&path, revision, form));
-    if let Some(Kept { origins, before }) = known.as_deref() {
+    let known = form.as_ref().and_then(|form| view.kept::<MergedBlame>(&path, revision, form));
+    if let Some(MergedBlame { origins, before }) = known.as_deref() {
         let (origins, before) = (origins.clone(), before.clone());
         return Ok(Walk { text, origins, before, is_whole: true, goes_on: false });
     }
@@ -78,7 +83,7 @@ pub(crate) fn walk(view: &View<'_>, found: &Found, text: Vec<u8>, budget: &Budge
     walk.before = before(view, &walk)?;
     if let Some(form) = form.filter(|_| walk.is_whole) {
         let (origins, before) = (walk.origins.clone(), walk.before.clone());
-        view.keep(&path, revision, &form, Kept { origins, before });
+        view.keep(&path, revision, &form, MergedBlame { origins, before });
     }
     Ok(walk)
 }
@@ -100,7 +105,7 @@ fn before(view: &View<'_>, walk: &Walk) -> Result<BTreeMap<Revnum, Origin>> {
 
 pub(crate) fn search(
     view: &View<'_>,
-    found: &Found,
+    found: &FoundNode,
     text: Vec<u8>,
     budget: &Budget,
 ) -> Result<Walk> {

@@ -21,7 +21,7 @@ use crate::highlight::Highlighter;
 use crate::layout::{self, Subject, Tab};
 use crate::links::with_field;
 use crate::reply::Reply;
-use crate::view::{Change, Found};
+use crate::view::{Change, FoundNode};
 use crate::{code, file, text, times, words, wrapping};
 
 pub(crate) fn page(request: &Request<'_>) -> Result<Reply> {
@@ -40,7 +40,7 @@ pub(crate) fn page(request: &Request<'_>) -> Result<Reply> {
 }
 
 /// The link to the same page with merges, or without.
-fn switch(request: &Request<'_>, found: &Found) -> Markup {
+fn switch(request: &Request<'_>, found: &FoundNode) -> Markup {
     let plain = request.links.blame(&found.path, Some(found.revision));
     let with_merges = with_field(plain.clone(), "g=1");
     let here = if request.address.query.merges { with_merges.clone() } else { plain.clone() };
@@ -71,7 +71,7 @@ impl Lines {
 }
 
 /// Finds where each line is from, within the limits of a page.
-pub(crate) fn lines(request: &Request<'_>, found: &Found) -> Result<Lines> {
+pub(crate) fn lines(request: &Request<'_>, found: &FoundNode) -> Result<Lines> {
     if file::is_other(&found.node)? {
         return Ok(Lines::Binary);
     }
@@ -86,7 +86,7 @@ pub(crate) fn lines(request: &Request<'_>, found: &Found) -> Result<Lines> {
     }))
 }
 
-fn contents(request: &Request<'_>, found: &Found, lines: &Lines) -> Result<Markup> {
+fn contents(request: &Request<'_>, found: &FoundNode, lines: &Lines) -> Result<Markup> {
     let merges = request.address.query.merges;
     let (command, ends) = match merges {
         true => ("svn blame -g", words::BLAME_MERGES_END),

@@ -13,24 +13,29 @@ use sapwood_diff::{Options, compare};
 use sapwood_fs::Node;
 
 use super::Walk;
-use super::kept::{Kept, Maker, Place, Rest};
+use super::kept::{KnownLines, Maker, Place, Rest};
 use super::text_of;
 use crate::budget::Budget;
 use crate::fault::Result;
 use crate::text;
-use crate::view::{Found, View};
+use crate::view::{FoundNode, View};
 
 /// Where each line of a file is from that has the text `text`, as far as `view` may see it.
-pub(crate) fn walk(view: &View<'_>, found: &Found, text: Vec<u8>, budget: &Budget) -> Result<Walk> {
+pub(crate) fn walk(
+    view: &View<'_>,
+    found: &FoundNode,
+    text: Vec<u8>,
+    budget: &Budget,
+) -> Result<Walk> {
     let (path, revision) = view.last_place(found)?;
     let count = text::lines(&text).count();
-    let known = view.kept::<Kept>(&path, revision, "");
+    let known = view.kept::<KnownLines>(&path, revision, "");
     let known = known.filter(|known| known.lines.len() == count);
     if let Some(known) = known.as_ref().filter(|known| known.rest.is_none()) {
         return known.seen_by(view, text);
     }
     let history = view.of_all();
-    let kept = Kept { lines: vec![None; count], ..Kept::default() };
+    let kept = KnownLines { lines: vec![None; count], ..KnownLines::default() };
     let mut search = Search { history: &history, budget, kept, younger: None };
     search.begin(&path, revision, text.clone());
     if let Some(known) = known {
@@ -58,7 +63,7 @@ enum Stop {
     /// Every line has its maker.
     Done,
     /// What is known of the place that was visited last.
-    Known(Arc<Kept>),
+    Known(Arc<KnownLines>),
 }
 
 /// A walk and what it found.
@@ -66,7 +71,7 @@ struct Search<'a> {
     /// The whole history.
     history: &'a View<'a>,
     budget: &'a Budget,
-    kept: Kept,
+    kept: KnownLines,
     /// `None` where nothing is left to do.
     younger: Option<Younger>,
 }
@@ -80,7 +85,7 @@ impl Search<'_> {
     }
 
     /// Goes on where the walk ended by which so much is known of the place that was visited last.
-    fn take(&mut self, known: &Kept, lines: &[Option<usize>]) -> Result<()> {
+    fn take(&mut self, known: &KnownLines, lines: &[Option<usize>]) -> Result<()> {
         self.younger = None;
         let Some(Rest { at, lines }) = self.kept.take_older(known, lines) else { return Ok(()) };
         let Some((revision, path)) = self.kept.origin(at) else { return Ok(()) };
@@ -148,7 +153,7 @@ impl Search<'_> {
         };
         let Some(younger) = younger else { return Ok(Some(Stop::Dear)) };
         let is_done = younger.lines.iter().all(Option::is_none);
-        let known = self.history.kept::<Kept>(path, revision, "");
+        let known = self.history.kept::<KnownLines>(path, revision, "");
         let known = known.filter(|known| known.lines.len() == younger.lines.len());
         self.younger = Some(younger);
         if is_done { Ok(Some(Stop::Done)) } else { Ok(known.map(Stop::Known)) }
@@ -175,7 +180,7 @@ impl Search<'_> {
     }
 
     /// What was found.
-    fn end(mut self) -> Kept {
+    fn end(mut self) -> KnownLines {
         self.kept.rest = self.younger.map(|last| Rest { at: last.at, lines: last.lines });
         self.kept
     }

@@ -38,13 +38,13 @@ impl Side {
 }
 
 /// A line as it is shown, with the words that differ.
-struct Shown<'t> {
+struct ShownLine<'t> {
     line: Line<'t>,
     text: String,
     marks: Marks,
 }
 
-impl<'t> Shown<'t> {
+impl<'t> ShownLine<'t> {
     fn of(line: Line<'t>) -> Self {
         Self { line, text: text::line(line.text), marks: Marks::new() }
     }
@@ -95,9 +95,14 @@ impl Table<'_> {
     }
 
     /// The lines of a change, with the words that differ marked where one took the other's place.
-    fn sides<'t>(&self, olds: &[Line<'t>], news: &[Line<'t>]) -> (Vec<Shown<'t>>, Vec<Shown<'t>>) {
-        let shown = |lines: &[Line<'t>]| lines.iter().map(|line| Shown::of(*line)).collect();
-        let (mut olds, mut news): (Vec<Shown<'t>>, Vec<Shown<'t>>) = (shown(olds), shown(news));
+    fn sides<'t>(
+        &self,
+        olds: &[Line<'t>],
+        news: &[Line<'t>],
+    ) -> (Vec<ShownLine<'t>>, Vec<ShownLine<'t>>) {
+        let shown = |lines: &[Line<'t>]| lines.iter().map(|line| ShownLine::of(*line)).collect();
+        let (mut olds, mut news): (Vec<ShownLine<'t>>, Vec<ShownLine<'t>>) =
+            (shown(olds), shown(news));
         let ignores_space = self.manner.ignores_space;
         for (old, new) in olds.iter_mut().zip(&mut news) {
             (old.marks, new.marks) = marks::of(&old.text, &new.text, ignores_space, self.budget);
@@ -106,7 +111,7 @@ impl Table<'_> {
     }
 
     /// The cell with the text of a line. `is_old`: by which text it has its colours.
-    fn cell(&self, shown: &Shown<'_>, side: Side, is_old: bool) -> Markup {
+    fn cell(&self, shown: &ShownLine<'_>, side: Side, is_old: bool) -> Markup {
         let has_end = shown.line.text.ends_with(b"\n") || shown.line.text.ends_with(b"\r");
         let colours = if is_old { &self.colours.old } else { &self.colours.new };
         let plain = Colours::new();
@@ -120,7 +125,7 @@ impl Table<'_> {
     }
 
     fn unified(&self, piece: &Piece<'_>) -> Markup {
-        let row = |shown: &Shown<'_>, side: Side, old: Option<Line<'_>>| {
+        let row = |shown: &ShownLine<'_>, side: Side, old: Option<Line<'_>>| {
             let new = (side != Side::Old).then_some(shown.line);
             html! {
                 tr class=(side.class()) {
@@ -130,7 +135,7 @@ impl Table<'_> {
             }
         };
         match piece {
-            Piece::Same(old, new) => row(&Shown::of(*new), Side::Both, Some(*old)),
+            Piece::Same(old, new) => row(&ShownLine::of(*new), Side::Both, Some(*old)),
             Piece::Change(olds, news) => {
                 let (olds, news) = self.sides(olds, news);
                 html! {
@@ -142,7 +147,7 @@ impl Table<'_> {
     }
 
     fn split(&self, piece: &Piece<'_>) -> Markup {
-        let half = |shown: Option<&Shown<'_>>, side: Side, is_old: bool| {
+        let half = |shown: Option<&ShownLine<'_>>, side: Side, is_old: bool| {
             html! {
                 (number(shown.map(|shown| shown.line)))
                 @match shown {
@@ -153,7 +158,7 @@ impl Table<'_> {
         };
         match piece {
             Piece::Same(old, new) => {
-                let (old, new) = (Shown::of(*old), Shown::of(*new));
+                let (old, new) = (ShownLine::of(*old), ShownLine::of(*new));
                 html! {
                     tr { (half(Some(&old), Side::Both, true)) (half(Some(&new), Side::Both, false)) }
                 }

@@ -18,7 +18,7 @@ use crate::Request;
 use crate::branches::below;
 use crate::budget::{self, Budget};
 use crate::fault::{Fault, Result};
-use crate::view::{Change, Found, mergeinfo};
+use crate::view::{Change, FoundNode, mergeinfo};
 
 /// Revisions of a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,7 +51,7 @@ pub(crate) struct Event {
 /// The events of some branches.
 #[derive(Debug)]
 pub(crate) struct Graph {
-    pub(crate) found: Found,
+    pub(crate) found: FoundNode,
     /// The trunk, if there is one, and some of the branches and tags: those that were changed last.
     pub(crate) lanes: Vec<FsPathBuf>,
     /// Youngest first.
@@ -81,7 +81,7 @@ impl Graph {
         let passed =
             others.len().min(sapwood_core::exact::clamped(page.minus(1)).times(budget::LANES));
         let of_page = others.into_iter().skip(passed).take(budget::LANES);
-        let lanes: Vec<Found> = trunk.into_iter().chain(of_page).collect();
+        let lanes: Vec<FoundNode> = trunk.into_iter().chain(of_page).collect();
         let mut walk = Walk { request, budget: Budget::new(), events: Vec::new(), is_whole: true };
         for (at, lane) in lanes.iter().enumerate() {
             walk.lane(at, lane)?;
@@ -105,7 +105,7 @@ impl Graph {
 }
 
 /// The branches and tags of a project, those that were changed last first.
-fn others(request: &Request<'_>, found: &Found) -> Result<Vec<Found>> {
+fn others(request: &Request<'_>, found: &FoundNode) -> Result<Vec<FoundNode>> {
     let mut all = Vec::new();
     for name in ["branches", "tags"] {
         let Some(folder) = below(request, found, name)? else { continue };
@@ -128,7 +128,7 @@ struct Walk<'a> {
 
 impl Walk<'_> {
     /// Collects those of a branch.
-    fn lane(&mut self, lane: usize, found: &Found) -> Result<()> {
+    fn lane(&mut self, lane: usize, found: &FoundNode) -> Result<()> {
         let view = self.request.view;
         let made = view.born(&found.path, found.revision)?;
         let mut seen = Vec::new();
@@ -150,7 +150,7 @@ impl Walk<'_> {
     /// Collects the changes of its mergeinfo that added something, down to the copy that made it.
     fn merges(
         &mut self,
-        found: &Found,
+        found: &FoundNode,
         made: Option<Revnum>,
         seen: &mut Vec<(Revnum, What)>,
     ) -> Result<()> {
@@ -178,7 +178,7 @@ impl Walk<'_> {
     }
 
     /// What a change of a branch's properties has merged, as far as that may be read.
-    fn merged(&self, found: &Found, before: &Node, after: &Node) -> Result<Vec<Source>> {
+    fn merged(&self, found: &FoundNode, before: &Node, after: &Node) -> Result<Vec<Source>> {
         let (before, after) = (mergeinfo(before)?, mergeinfo(after)?);
         let (_, added) = Mergeinfo::diff_options(before.as_ref(), after.as_ref(), false);
         let mut sources = Vec::new();

@@ -6,7 +6,7 @@ use sapwood_diff::{Options, compare};
 
 use super::*;
 use crate::blame::{Origin, TEXTS, Walk, walk};
-use crate::view::Found;
+use crate::view::FoundNode;
 
 const FILE: &str = "/trunk/code.c";
 
@@ -29,7 +29,7 @@ fn texts() -> usize {
 }
 
 /// The same without anything kept, by the history that the reader may see.
-fn by_hand(view: &View<'_>, found: &Found) -> Result<Vec<Option<Origin>>, Fault> {
+fn by_hand(view: &View<'_>, found: &FoundNode) -> Result<Vec<Option<Origin>>, Fault> {
     let mut places: Vec<(Origin, bool)> = Vec::new();
     let mut receive = |rev: &FileRev<'_>, is_other: bool| -> SvnResult<bool> {
         places.push(((rev.revision, rev.path.to_owned()), is_other));

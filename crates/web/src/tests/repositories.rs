@@ -1,11 +1,11 @@
 //! The list of repositories: what the page and the values say.
 
 use super::*;
-use crate::repositories::{ListQuery, Listed, RepositoryList, last_change};
+use crate::repositories::{ListQuery, ListedRepository, RepositoryList, last_change};
 
-fn listed(name: &str, change: Option<crate::Change>) -> Listed {
+fn listed(name: &str, change: Option<crate::Change>) -> ListedRepository {
     let page = change.as_ref().map(|_| format!("{name}/!svn/-/rev/3"));
-    Listed { name: name.to_owned(), url: format!("{name}/"), change, page }
+    ListedRepository { name: name.to_owned(), url: format!("{name}/"), change, page }
 }
 
 #[test]

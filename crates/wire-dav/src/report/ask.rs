@@ -283,7 +283,7 @@ pub fn end_update(out: Vec<u8>) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::super::request::ListFields;
-    use super::super::{request, update::Reading};
+    use super::super::{request, update::ReportReader};
     use super::*;
     use crate::xml::{Document, Element, Limits};
 
@@ -391,7 +391,7 @@ mod tests {
         let mut body = wanted.begin();
         items.iter().for_each(|item| item.write(&mut body));
         let root = parse(&end_update(body));
-        let mut reading = Reading::new(&root);
+        let mut reading = ReportReader::new(&root);
         let read: Vec<Item> =
             root.children.iter().filter_map(|child| reading.child(child).unwrap()).collect();
         assert_eq!(read, items);

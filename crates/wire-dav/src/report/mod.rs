@@ -85,7 +85,7 @@ pub trait Sink {
     fn buffer(&mut self) -> &mut Vec<u8>;
 
     /// Sends the bytes if there are many.
-    fn relieve(&mut self) -> SvnResult<()>;
+    fn flush_if_large(&mut self) -> SvnResult<()>;
 }
 
 impl<S: Sink + ?Sized> Sink for &mut S {
@@ -93,8 +93,8 @@ impl<S: Sink + ?Sized> Sink for &mut S {
         (**self).buffer()
     }
 
-    fn relieve(&mut self) -> SvnResult<()> {
-        (**self).relieve()
+    fn flush_if_large(&mut self) -> SvnResult<()> {
+        (**self).flush_if_large()
     }
 }
 
@@ -104,7 +104,7 @@ impl Sink for Vec<u8> {
         self
     }
 
-    fn relieve(&mut self) -> SvnResult<()> {
+    fn flush_if_large(&mut self) -> SvnResult<()> {
         Ok(())
     }
 }

@@ -24,7 +24,7 @@ impl<S: Sink> ReplayEditor<S> {
     }
 
     fn out(&mut self) -> SvnResult<&mut Vec<u8>> {
-        self.sink.relieve()?;
+        self.sink.flush_if_large()?;
         let out = self.sink.buffer();
         if !self.started {
             self.started = true;

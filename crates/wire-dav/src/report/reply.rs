@@ -190,7 +190,7 @@ pub fn text_delta(
     write_svndiff(delta, version, level, &mut |bytes| {
         for piece in bytes.chunks(ENCODED_AT_ONCE) {
             encoder.write(piece, sink.buffer());
-            sink.relieve()?;
+            sink.flush_if_large()?;
         }
         Ok(())
     })?;

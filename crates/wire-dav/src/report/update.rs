@@ -63,14 +63,14 @@ pub enum Item {
 
 /// Reads a request, child by child of its root.
 #[derive(Debug)]
-pub struct Reading {
+pub struct ReportReader {
     wanted: UpdateRequest,
     seen_source: bool,
     seen_depth: bool,
     seen_recursive: bool,
 }
 
-impl Reading {
+impl ReportReader {
     /// Begins with the root element.
     #[must_use]
     pub fn new(root: &Element) -> Self {
@@ -275,7 +275,7 @@ impl<S: Sink> UpdateEditor<S> {
     }
 
     fn out(&mut self) -> SvnResult<&mut Vec<u8>> {
-        self.sink.relieve()?;
+        self.sink.flush_if_large()?;
         let out = self.sink.buffer();
         if !self.started {
             self.started = true;
@@ -608,7 +608,7 @@ mod tests {
             <S:entry rev=\"3\" linkpath=\"/b/x\" lock-token=\"t\">c d/e</S:entry>\
             <S:missing>f</S:missing></S:update-report>";
         let mut document = Document::open(text.as_bytes(), Limits::default()).unwrap();
-        let mut reading = Reading::new(document.root());
+        let mut reading = ReportReader::new(document.root());
         let mut items = Vec::new();
         while let Some(child) = document.next_child().unwrap() {
             items.extend(reading.child(&child).unwrap());

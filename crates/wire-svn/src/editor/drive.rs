@@ -122,7 +122,7 @@ pub fn drive(
             Step::Next => {}
             Step::End(outcome) => return Ok(outcome),
             Step::Text(file, base, token) => {
-                let mut delta = Incoming::new(source, token);
+                let mut delta = IncomingDelta::new(source, token);
                 let result = editor.apply_textdelta(file, base, &mut delta);
                 // The connection's own failure comes back as the editor's; it is distinguished here.
                 if let Some(error) = delta.failed.take() {
@@ -232,7 +232,7 @@ fn apply(
 }
 
 /// The text delta whose chunks are the next commands.
-struct Incoming<'s, S> {
+struct IncomingDelta<'s, S> {
     source: &'s mut S,
     token: Vec<u8>,
     chunk: Vec<u8>,
@@ -243,7 +243,7 @@ struct Incoming<'s, S> {
     failed: Option<DriveError>,
 }
 
-impl<'s, S: CommandSource> Incoming<'s, S> {
+impl<'s, S: CommandSource> IncomingDelta<'s, S> {
     fn new(source: &'s mut S, token: Vec<u8>) -> Self {
         Self {
             source,
@@ -285,7 +285,7 @@ impl<'s, S: CommandSource> Incoming<'s, S> {
         Ok(more)
     }
 
-    /// [`Incoming::fetch`] for the editor's side: keeps the error for the driver.
+    /// [`IncomingDelta::fetch`] for the editor's side: keeps the error for the driver.
     fn fetch_noted(&mut self) -> SvnResult<bool> {
         self.fetch().map_err(|error| {
             let reported = match &error {
@@ -303,7 +303,7 @@ impl<'s, S: CommandSource> Incoming<'s, S> {
     }
 }
 
-impl<S: CommandSource> TextDelta for Incoming<'_, S> {
+impl<S: CommandSource> TextDelta for IncomingDelta<'_, S> {
     fn next_window(&mut self) -> SvnResult<Option<Window>> {
         loop {
             if std::mem::take(&mut self.peeked) {
@@ -334,7 +334,7 @@ impl<S: CommandSource> TextDelta for Incoming<'_, S> {
     }
 }
 
-impl<S: CommandSource> EncodedDelta for Incoming<'_, S> {
+impl<S: CommandSource> EncodedDelta for IncomingDelta<'_, S> {
     fn next_bytes(&mut self) -> SvnResult<Option<&[u8]>> {
         if !std::mem::take(&mut self.peeked) {
             loop {

@@ -24,8 +24,8 @@ impl<S: Sink + ?Sized> Sink for &mut S {
         (**self).buffer()
     }
 
-    fn relieve(&mut self) -> SvnResult<()> {
-        (**self).relieve()
+    fn flush_if_large(&mut self) -> SvnResult<()> {
+        (**self).flush_if_large()
     }
 
     fn write_through(&mut self, bytes: &[u8]) -> SvnResult<()> {
@@ -85,7 +85,7 @@ impl<S: EditSink> WireEditor<S> {
     }
 
     fn check(&mut self) -> SvnResult<()> {
-        self.sink.relieve()?;
+        self.sink.flush_if_large()?;
         if !self.sink.peer_spoke()? {
             return Ok(());
         }

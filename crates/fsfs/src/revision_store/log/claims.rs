@@ -33,17 +33,17 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 
 /// What is gathered.
 #[derive(Debug, Default)]
-pub(super) struct Pending {
+pub(super) struct ClaimBatch {
     /// The slot that it is for.
     slot: Option<u64>,
-    revisions: BTreeMap<Revnum, Gathered>,
+    revisions: BTreeMap<Revnum, GatheredRevision>,
     /// Bytes of data that are to be in the entry.
     inline: u64,
 }
 
 /// One revision.
 #[derive(Debug)]
-struct Gathered {
+struct GatheredRevision {
     data: GatheredData,
     props: Vec<u8>,
     reps: Vec<Rep>,
@@ -55,7 +55,7 @@ enum GatheredData {
     Sent(Object),
 }
 
-impl Pending {
+impl ClaimBatch {
     /// Begins anew, for this slot.
     pub(super) fn begin(&mut self, slot: u64) {
         *self = Self { slot: Some(slot), ..Self::default() };
@@ -109,7 +109,7 @@ impl LogRevisions {
             GatheredData::Sent(self.send(new)?)
         };
         let reps = new.reps.iter().map(reps::rep).collect();
-        let gathered = Gathered { data, props: new.props.clone(), reps };
+        let gathered = GatheredRevision { data, props: new.props.clone(), reps };
         self.pending.lock().revisions.insert(new.revision, gathered);
         Ok(StagedRevision {
             revision: new.revision,

@@ -32,7 +32,7 @@ const OWN: [&str; 5] =
     ["db/fs-type", "db/txn-current", "db/txn-current-lock", "db/write-lock", "db/pack-lock"];
 
 /// Sums of files and whether they can be executed, by path.
-type Known = BTreeMap<String, (Digest, bool)>;
+type FileSums = BTreeMap<String, (Digest, bool)>;
 
 /// The copies.
 #[derive(Debug)]
@@ -42,7 +42,7 @@ pub(super) struct Mirror {
     list: PathBuf,
     lock: PathBuf,
     /// What the folder is known to have, or to have had, and of how many entries.
-    known: Mutex<(u64, Option<Known>)>,
+    known: Mutex<(u64, Option<FileSums>)>,
 }
 
 impl Mirror {
@@ -61,9 +61,9 @@ impl Mirror {
     }
 
     /// The list, and how many entries it is of.
-    fn read_list(&self, storage: &dyn WriteStorage) -> Result<(u64, Known)> {
+    fn read_list(&self, storage: &dyn WriteStorage) -> Result<(u64, FileSums)> {
         let bytes = match storage.read(&self.list, LIST_LEN) {
-            Err(e) if e.kind() == ErrorKind::NotFound => return Ok((0, Known::new())),
+            Err(e) if e.kind() == ErrorKind::NotFound => return Ok((0, FileSums::new())),
             read => read.map_err(|e| Error::io(e, "Can't open file", &self.list))?,
         };
         parse_list(&bytes).ok_or_else(|| {
@@ -115,7 +115,7 @@ impl Mirror {
 }
 
 /// The list, if it is one.
-fn parse_list(bytes: &[u8]) -> Option<(u64, Known)> {
+fn parse_list(bytes: &[u8]) -> Option<(u64, FileSums)> {
     let mut lines = str::from_utf8(bytes).ok()?.lines();
     let entries = lines.next()?.parse().ok()?;
     let known = lines.map(|line| {
@@ -124,10 +124,10 @@ fn parse_list(bytes: &[u8]) -> Option<(u64, Known)> {
         let executable = matches!(mode, "x").then_some(true).or((mode == "-").then_some(false))?;
         Some((path.to_owned(), (Digest::parse(digest)?, executable)))
     });
-    Some((entries, known.collect::<Option<Known>>()?))
+    Some((entries, known.collect::<Option<FileSums>>()?))
 }
 
-fn write_list(entries: u64, known: &Known) -> String {
+fn write_list(entries: u64, known: &FileSums) -> String {
     let mut text = format!("{entries}\n");
     for (path, (digest, executable)) in known {
         // Writing to a text cannot fail.
@@ -141,7 +141,7 @@ impl LogRevisions {
     pub(super) fn bring_files(&self, at_hand: &[Item<'_>]) -> Result<()> {
         let mirror = &self.mirror;
         let Some((entries, wanted)) = self.changed_files() else { return Ok(()) };
-        let sums: Known = wanted
+        let sums: FileSums = wanted
             .iter()
             .map(|(path, file)| (path.clone(), (file.bytes.digest, file.executable)))
             .collect();
@@ -273,7 +273,7 @@ mod tests {
 
     #[test]
     fn lists_are_read_as_they_are_written() {
-        let known: Known = [
+        let known: FileSums = [
             ("conf/authz".to_owned(), (Digest::of(b"a"), false)),
             ("hooks/a name with blanks".to_owned(), (Digest::of(b"b"), true)),
         ]

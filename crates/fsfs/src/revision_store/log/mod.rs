@@ -46,7 +46,7 @@ use sapwood_objects::Store;
 use sapwood_repo_log::{RepositoryLog, State};
 use sapwood_store::{Stamp, StoredFile, WriteStorage};
 
-use self::claims::Pending;
+use self::claims::ClaimBatch;
 use self::marker::Marker;
 use self::mirror::Mirror;
 pub(crate) use self::overlay::FileChanges;
@@ -74,7 +74,7 @@ pub(crate) struct LogRevisions {
     /// Held while a commit goes on, and by whom.
     in_flight: Mutex<()>,
     holder: Mutex<Option<ThreadId>>,
-    pending: Mutex<Pending>,
+    pending: Mutex<ClaimBatch>,
     containers: Containers,
     mirror: Mirror,
     tables: Tables,

@@ -15,7 +15,7 @@ use sapwood_fsfs_format::layout::names;
 use sapwood_fsfs_format::revprop_write::write_pack;
 use sapwood_objects::{Key, Token};
 use sapwood_repo_log::entry::Item;
-use sapwood_repo_log::{Digest, Packed, Place, container, read_object};
+use sapwood_repo_log::{Digest, PackedShard, Place, container, read_object};
 use sapwood_store::write::lock_or_create;
 
 use super::super::props::{
@@ -67,8 +67,8 @@ impl LogRevisions {
     }
 
     /// The properties of a packed shard as they are stored.
-    fn read_container(&self, pack: &Packed) -> io::Result<Vec<u8>> {
-        let Packed { props, slot, .. } = pack;
+    fn read_container(&self, pack: &PackedShard) -> io::Result<Vec<u8>> {
+        let PackedShard { props, slot, .. } = pack;
         let key = Key::of_token("props", props.token).map_err(as_io)?;
         let place = Place { key, object_len: props.len, range: 0..props.len };
         if let Some(bytes) = self.kept_here(&place, &props.digest) {

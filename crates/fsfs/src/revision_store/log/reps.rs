@@ -14,7 +14,7 @@ use sapwood_core::{Exact as _, Revnum, Sha1, SvnError, len64};
 use sapwood_fs_common::rep_cache::Row;
 use sapwood_objects::{Token, trouble};
 use sapwood_repo_log::entry::{Item, Rep};
-use sapwood_repo_log::table::{Found, Table};
+use sapwood_repo_log::table::{Lookup, Table};
 use sapwood_repo_log::{AllReps, RepTable};
 
 use super::LogRevisions;
@@ -55,9 +55,9 @@ impl LogRevisions {
         for place in &tables {
             let Some(table) = self.table(place, &tables)? else { continue };
             match table.find(&sha1, |range| self.read_of(place, range))? {
-                Found::Row(rep) => return Ok(Some(row(&rep))),
-                Found::Nothing => {}
-                Found::Damage => self.note_damage(place, &tables)?,
+                Lookup::Row(rep) => return Ok(Some(row(&rep))),
+                Lookup::Nothing => {}
+                Lookup::Damage => self.note_damage(place, &tables)?,
             }
         }
         Ok(None)

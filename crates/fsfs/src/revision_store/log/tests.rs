@@ -37,12 +37,12 @@ fn find(address: &str) -> Result<Arc<dyn Store>, Error> {
 }
 
 /// An empty repository in a store in memory.
-struct Stored {
+struct StoredRepository {
     folder: TempDir,
     store: Arc<dyn Store>,
 }
 
-impl Stored {
+impl StoredRepository {
     fn new() -> Self {
         addresses::register("test", find);
         let folder = tempfile::tempdir().unwrap();

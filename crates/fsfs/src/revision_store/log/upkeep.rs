@@ -47,17 +47,17 @@ pub(super) struct Upkeep {
     db: PathBuf,
     /// The end of the thread, when there is one.
     ends: Mutex<Option<Ends>>,
-    written: Mutex<Written>,
+    written: Mutex<UnnamedObjects>,
 }
 
 /// What no entry names yet.
 #[derive(Debug, Default)]
-struct Written {
+struct UnnamedObjects {
     segments: Option<WrittenSegments>,
     table: Option<WrittenTable>,
 }
 
-impl Written {
+impl UnnamedObjects {
     fn is_empty(&self) -> bool {
         self.segments.is_none() && self.table.is_none()
     }

@@ -1,7 +1,9 @@
 //! Counts and times of what the server does, in the families that monitoring programs read.
 //!
-//! * `requests`: the series of one protocol's requests. * `routed`: requests for other servers. * `recent`: what happened in the last hour. * [`sample`]: what is
-//!   read only for a monitoring program: queues, caches, the process.
+//! * `requests`: the series of one protocol's requests.
+//! * `routed`: requests for other servers.
+//! * `recent`: what happened in the last hour.
+//! * [`sample`]: what is read only for a monitoring program: queues, caches, the process.
 //!
 //! Invariants: no label holds anything that a client chose (a path, a user, an unknown method); to count a request takes
 //! no look-up in a table and no memory.
@@ -24,7 +26,7 @@ use prometheus_client::registry::Registry;
 use self::recent::RecentCount;
 use self::requests::Families;
 pub use self::requests::{Outcome, RequestSeries};
-pub use self::routed::Routed;
+pub use self::routed::RouteOutcome;
 use self::routed::RoutedCounts;
 
 /// Labels of a series: names and values that are known when the program is built.
@@ -209,7 +211,7 @@ impl Metrics {
     }
 
     /// Counts a request, or a connection of svn://, whose repository belongs to another server.
-    pub fn routed(&self, door: &'static str, result: Routed) {
+    pub fn routed(&self, door: &'static str, result: RouteOutcome) {
         self.routed.add(door, result);
     }
 

@@ -11,7 +11,7 @@ use super::Labels;
 
 /// What became of a request for another server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Routed {
+pub enum RouteOutcome {
     /// That server answered it.
     Forwarded,
     /// It cannot be reached: this server answered.
@@ -24,7 +24,7 @@ pub enum Routed {
     Broken,
 }
 
-impl Routed {
+impl RouteOutcome {
     const fn name(self) -> &'static str {
         match self {
             Self::Forwarded => "forwarded",
@@ -36,7 +36,7 @@ impl Routed {
     }
 }
 
-impl From<&Error> for Routed {
+impl From<&Error> for RouteOutcome {
     fn from(error: &Error) -> Self {
         match error {
             Error::Unreachable { .. } => Self::Unreachable,
@@ -59,7 +59,7 @@ impl RoutedCounts {
         Self(counts)
     }
 
-    pub(super) fn add(&self, door: &'static str, result: Routed) {
+    pub(super) fn add(&self, door: &'static str, result: RouteOutcome) {
         self.0.get_or_create(&[("door", door), ("result", result.name())]).inc();
     }
 }

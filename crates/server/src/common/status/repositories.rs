@@ -14,7 +14,7 @@ use sapwood_backup::Record;
 use sapwood_core::date::{MICROS_PER_SEC, Timestamp};
 use sapwood_core::exact::signed;
 use sapwood_core::{Revnum, SvnResult, len64};
-use sapwood_notify::Waiting;
+use sapwood_notify::TargetQueue;
 
 use crate::common::served_repositories::{ServedRepositories, file_name};
 use crate::common::state::ServerState;
@@ -42,7 +42,7 @@ pub(crate) struct Repositories {
     /// Whether the settings name a folder of backups.
     pub(crate) has_backups: bool,
     /// What waits for webhooks and mail servers.
-    pub(crate) messages: Vec<Waiting>,
+    pub(crate) messages: Vec<TargetQueue>,
 }
 
 /// What was read last.
@@ -156,7 +156,7 @@ fn of_backups(repositories: &Repositories, registry: &mut Registry) {
 }
 
 /// The gauges of webhooks and mail.
-fn of_messages(messages: &[Waiting], registry: &mut Registry) {
+fn of_messages(messages: &[TargetQueue], registry: &mut Registry) {
     type ByTarget = Family<[(&'static str, String); 1], Gauge<u64, AtomicU64>>;
     let (revisions, down) = (ByTarget::default(), ByTarget::default());
     for waiting in messages {

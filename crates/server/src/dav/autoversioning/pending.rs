@@ -371,7 +371,7 @@ impl Saves {
             let (who, context, changes) =
                 (save.who.clone(), save.context.clone(), save.changes.clone());
             drop(table);
-            let settling = Settling { saves: self, who: &who, is_over: Cell::new(false) };
+            let settling = SaveGuard { saves: self, who: &who, is_over: Cell::new(false) };
             commit.commit(&who, &context, &changes, &|| settling.over());
             drop(settling);
         }
@@ -419,13 +419,13 @@ pub trait Commit {
 }
 
 /// A save is committed: whether that succeeds or fails, it waits no longer.
-struct Settling<'a> {
+struct SaveGuard<'a> {
     saves: &'a Saves,
     who: &'a Owner,
     is_over: Cell<bool>,
 }
 
-impl Settling<'_> {
+impl SaveGuard<'_> {
     /// It is no longer pending.
     fn over(&self) {
         if self.is_over.replace(true) {
@@ -439,7 +439,7 @@ impl Settling<'_> {
     }
 }
 
-impl Drop for Settling<'_> {
+impl Drop for SaveGuard<'_> {
     fn drop(&mut self) {
         self.over();
     }

@@ -24,7 +24,7 @@ use super::super::state::HttpState;
 use super::super::workers;
 use super::pools::Pools;
 use super::statement::{ELSEWHERE, MISDIRECTED};
-use crate::common::metrics::Routed;
+use crate::common::metrics::RouteOutcome;
 
 /// A request for another server.
 pub(in crate::dav) struct PeerForward {
@@ -93,7 +93,7 @@ impl PeerForward {
                 match result {
                     Ok(()) => {
                         pool.keep(sender);
-                        shared.server.metrics.routed("http", Routed::Forwarded);
+                        shared.server.metrics.routed("http", RouteOutcome::Forwarded);
                         Outcome::Done
                     }
                     Err(ReplyFailure::Client(error)) => Outcome::Failed(error, 408),
@@ -178,7 +178,7 @@ fn in_doubt(
 ) -> Outcome {
     let host = head.client.to_string();
     shared.server.owner_failed("http", server, failure, Some(&host));
-    shared.server.metrics.routed("http", Routed::Broken);
+    shared.server.metrics.routed("http", RouteOutcome::Broken);
     if workers::reads(&head.method) && !exchange.has_begun() && exchange.body.rewind() {
         exchange.reset();
         return Outcome::Here;

@@ -29,7 +29,7 @@ use tokio::sync::Notify;
 use super::exchange::Exchange;
 use super::fail::DavResult;
 use super::head::{Arrival, Head};
-use super::lookup::Located;
+use super::lookup::LocatedRepository;
 use super::proxied::Origin;
 use super::relay::body::ForwardedBody;
 use super::relay::hop::is_of_connection;
@@ -58,7 +58,7 @@ pub(super) fn way(
     head: &Head,
     exchange: &mut Exchange,
     stage: Stage,
-    place: &Located<'_>,
+    place: &LocatedRepository<'_>,
 ) -> DavResult<Way> {
     let is_first = matches!(head.arrival, Arrival::Client) && !head.is_here;
     let Some(servers) = shared.server.settings.servers.as_ref().filter(|_| is_first) else {
@@ -83,7 +83,7 @@ pub(super) fn way(
     }
     let named = if names_in_body { named_in_body(exchange, place)? } else { None };
     let named = named.or_else(|| name_of(&resource));
-    let known = Known { shared, servers, repository: &repository, place };
+    let known = CommitPlaces { shared, servers, repository: &repository, place };
     let Some(server) = known.server(named.as_ref()) else { return Ok(Way::Here) };
     let forward = request(shared, head, exchange, servers, server, repository);
     if let Some(forward) = &forward {
@@ -93,7 +93,12 @@ pub(super) fn way(
 }
 
 /// Whether a request is one for the owner of its repository.
-fn is_for_owner(shared: &HttpState, head: &Head, place: &Located<'_>, resource: &Resource) -> bool {
+fn is_for_owner(
+    shared: &HttpState,
+    head: &Head,
+    place: &LocatedRepository<'_>,
+    resource: &Resource,
+) -> bool {
     let autoversions =
         place.location.map_or(shared.settings.autoversioning, |location| location.autoversioning);
     match head.method.as_str() {
@@ -120,7 +125,10 @@ fn name_of(resource: &Resource) -> Option<Name> {
 }
 
 /// The commit under way that the body of a MERGE or a CHECKOUT names, which has arrived. What is malformed its handler says.
-fn named_in_body(exchange: &mut Exchange, place: &Located<'_>) -> DavResult<Option<Name>> {
+fn named_in_body(
+    exchange: &mut Exchange,
+    place: &LocatedRepository<'_>,
+) -> DavResult<Option<Name>> {
     exchange.body.raw().keep_collected();
     let body = exchange.body.read_all(MOST_HELD)?;
     if !exchange.body.rewind() {
@@ -137,14 +145,14 @@ fn named_in_body(exchange: &mut Exchange, place: &Located<'_>) -> DavResult<Opti
 }
 
 /// What is known of where commits are.
-struct Known<'s> {
+struct CommitPlaces<'s> {
     shared: &'s HttpState,
     servers: &'s Servers,
     repository: &'s str,
-    place: &'s Located<'s>,
+    place: &'s LocatedRepository<'s>,
 }
 
-impl Known<'_> {
+impl CommitPlaces<'_> {
     /// The server that a request goes to, if it is another one.
     fn server(&self, named: Option<&Name>) -> Option<Server> {
         let Self { shared, servers, repository, place } = self;

@@ -16,10 +16,10 @@ const MAX_IDLE: usize = 32;
 
 /// The connections, by server.
 #[derive(Debug, Default)]
-pub(in crate::dav) struct Pools(Mutex<Kept>);
+pub(in crate::dav) struct Pools(Mutex<PooledConnection>);
 
 #[derive(Debug, Default)]
-struct Kept {
+struct PooledConnection {
     /// Whose they are: another configuration may demand other connections.
     of: Weak<Servers>,
     by_name: HashMap<Name, Arc<Pool>>,
@@ -31,7 +31,7 @@ impl Pools {
         let mut kept = self.0.lock();
         let own = Arc::downgrade(servers);
         if !Weak::ptr_eq(&kept.of, &own) {
-            *kept = Kept { of: own, by_name: HashMap::new() };
+            *kept = PooledConnection { of: own, by_name: HashMap::new() };
         }
         let pools = &mut kept.by_name;
         if let Some(pool) = pools.get(name) {

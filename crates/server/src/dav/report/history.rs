@@ -53,7 +53,7 @@ impl LogReceiver for LogSender<'_> {
             self.depth = self.depth.plus(1);
         }
         write_entry(entry, self.exchange.out(), self.encode_binary);
-        self.exchange.relieve()
+        self.exchange.flush_if_large()
     }
 
     fn encoder(&self) -> Option<LogEncoder> {
@@ -72,7 +72,7 @@ impl LogReceiver for LogSender<'_> {
 
     fn encoded(&mut self, entries: &[u8]) -> SvnResult<()> {
         self.exchange.out().extend_from_slice(entries);
-        self.exchange.relieve()
+        self.exchange.flush_if_large()
     }
 
     fn encoded_entries(
@@ -233,7 +233,7 @@ pub(super) fn location_segments(
                 segment.start,
                 segment.end,
             );
-            exchange.relieve()
+            exchange.flush_if_large()
         },
     )?;
     reply::end(exchange.out(), "get-location-segments-report");
@@ -270,7 +270,7 @@ impl FileRevReceiver for FileRevSender<'_> {
             self.exchange.out().raw("</S:txdelta>");
         }
         self.exchange.out().raw("</S:file-rev>\n");
-        self.exchange.relieve()
+        self.exchange.flush_if_large()
     }
 }
 

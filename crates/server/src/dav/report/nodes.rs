@@ -52,7 +52,7 @@ impl ListReceiver for ListWriter<'_> {
         let mut out = std::mem::take(self.exchange.out());
         self.write(entry, &mut out);
         *self.exchange.out() = out;
-        self.exchange.relieve()
+        self.exchange.flush_if_large()
     }
 
     fn form(&self) -> Option<(Protocol, DirentFields)> {
@@ -67,7 +67,7 @@ impl ListReceiver for ListWriter<'_> {
 
     fn encoded(&mut self, entries: &[u8]) -> SvnResult<()> {
         self.exchange.out().extend_from_slice(entries);
-        self.exchange.relieve()
+        self.exchange.flush_if_large()
     }
 }
 
@@ -139,7 +139,7 @@ pub(super) fn locks(session: &Session<'_>, root: &Element, exchange: &mut Exchan
                 comment: lock.comment.as_deref(),
             },
         );
-        exchange.relieve()?;
+        exchange.flush_if_large()?;
     }
     reply::end(exchange.out(), "get-locks-report");
     Ok(())
@@ -175,7 +175,7 @@ pub(super) fn mergeinfo(
         &mut |path, mergeinfo| {
             let relative = skip_ancestor(&base, path).unwrap_or(path);
             reply::mergeinfo(exchange.out(), relative, &mergeinfo.to_value());
-            exchange.relieve()
+            exchange.flush_if_large()
         },
     )?;
     reply::end(exchange.out(), "mergeinfo-report");
@@ -200,7 +200,7 @@ pub(super) fn inherited(
     reply::begin(exchange.out(), "inherited-props-report");
     for (path, props) in &found {
         reply::inherited(exchange.out(), path, props);
-        exchange.relieve()?;
+        exchange.flush_if_large()?;
     }
     reply::end(exchange.out(), "inherited-props-report");
     Ok(())

@@ -9,7 +9,7 @@ use sapwood_core::{ErrorCode, Revnum, SvnError};
 use sapwood_delta::Version;
 use sapwood_repos::{ReportWalk, Reporter};
 use sapwood_wire_dav::Resource;
-use sapwood_wire_dav::report::update::{Item, Reading, Style, UpdateEditor, UpdateRequest};
+use sapwood_wire_dav::report::update::{Item, ReportReader, Style, UpdateEditor, UpdateRequest};
 use sapwood_wire_dav::resource::SPECIAL;
 use sapwood_wire_dav::xml::Document;
 
@@ -55,7 +55,7 @@ pub(super) fn read<'a, R: Read>(
             "This report can only be run against a VCC or root-stub URI",
         ));
     }
-    let mut reading = Reading::new(document.root());
+    let mut reading = ReportReader::new(document.root());
     let mut first = None;
     while let Some(child) = document.next_child()? {
         if let Some(item) = reading.child(&child)? {

@@ -26,7 +26,7 @@ pub enum Question {
 
 /// What came of it.
 #[derive(Clone, Debug)]
-pub enum Said {
+pub enum SignInOutcome {
     /// The address at the provider.
     Where(Seed, String),
     /// A user.
@@ -38,20 +38,20 @@ pub enum Said {
 }
 
 /// Asks the provider, for a client at this address.
-pub(crate) async fn ask(sign_in: &SignIn, client: IpAddr, question: Question) -> Said {
+pub(crate) async fn ask(sign_in: &SignIn, client: IpAddr, question: Question) -> SignInOutcome {
     let caller = Caller::new(Some(client), None);
-    let Some(permit) = sign_in.asking.try_acquire(caller) else { return Said::Busy };
+    let Some(permit) = sign_in.asking.try_acquire(caller) else { return SignInOutcome::Busy };
     let provider = &sign_in.settings.provider;
     let said = match question {
         Question::Where(seed) => {
             let at = provider.begin(&Proof::of(&sign_in.secret, &seed)).await;
-            at.map(|at| Said::Where(seed, at))
+            at.map(|at| SignInOutcome::Where(seed, at))
         }
         Question::Who { seed, code } => {
             let who = provider.finish(&code, &Proof::of(&sign_in.secret, &seed)).await;
-            who.map(|who| Said::Who(Box::new(who)))
+            who.map(|who| SignInOutcome::Who(Box::new(who)))
         }
     };
     drop(permit);
-    said.unwrap_or_else(Said::Failed)
+    said.unwrap_or_else(SignInOutcome::Failed)
 }

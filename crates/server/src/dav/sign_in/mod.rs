@@ -17,7 +17,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use hyper::HeaderMap;
-use sapwood_accounts::{AccountsFile, Known};
+use sapwood_accounts::{AccountsFile, ProviderIdentity};
 use sapwood_core::date::{MICROS_PER_SEC, Timestamp};
 use sapwood_core::exact::signed;
 use sapwood_core::{SvnError, SvnResult, uri};
@@ -120,10 +120,10 @@ impl SignIn {
     }
 
     /// Who a user is for the provider, and until when tokens count from now on.
-    pub(super) fn known(&self, user: &Principal, now: Timestamp) -> Option<Known> {
+    pub(super) fn known(&self, user: &Principal, now: Timestamp) -> Option<ProviderIdentity> {
         // The configuration has a year at most.
         let length = signed(self.settings.tokens.as_secs()) * MICROS_PER_SEC;
-        Some(Known {
+        Some(ProviderIdentity {
             issuer: self.settings.provider.settings().issuer.clone(),
             subject: user.subject()?.to_owned(),
             until: Timestamp(now.0 + length),

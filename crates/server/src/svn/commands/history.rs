@@ -108,7 +108,7 @@ struct LogSender<'c> {
 impl LogReceiver for LogSender<'_> {
     fn entry(&mut self, entry: &LogRevision<'_>) -> SvnResult<()> {
         write_entry(self.conn.out(), entry, &mut self.depth);
-        self.conn.relieve()
+        self.conn.flush_if_large()
     }
 
     fn encoder(&self) -> Option<LogEncoder> {
@@ -121,7 +121,7 @@ impl LogReceiver for LogSender<'_> {
 
     fn encoded(&mut self, entries: &[u8]) -> SvnResult<()> {
         self.conn.out().raw(entries);
-        self.conn.relieve()
+        self.conn.flush_if_large()
     }
 }
 
@@ -269,7 +269,7 @@ fn location_segments(
             out.rev(segment.end);
             out.bracketed_text(segment.path.as_ref().map(|path| path.as_str()));
             out.close();
-            conn.relieve()
+            conn.flush_if_large()
         },
     )?;
     Ok(())
@@ -299,7 +299,7 @@ impl FileRevReceiver for FileRevSender<'_> {
             write_svndiff(delta, svndiff, compression, &mut |chunk| self.conn.put_string(chunk))?;
         }
         self.conn.out().string(b"");
-        self.conn.relieve()
+        self.conn.flush_if_large()
     }
 }
 

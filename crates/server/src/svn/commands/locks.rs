@@ -83,7 +83,7 @@ pub(super) fn get_locks(session: &mut Session<'_>, mut params: Tuple<'_>) -> Com
         session.cancel.check()?;
         if session.access.readable(&lock.path)? {
             lock_out(session.conn.out(), lock);
-            session.conn.relieve()?;
+            session.conn.flush_if_large()?;
         }
     }
     session.conn.out().raw(b") ) ) ");
@@ -247,7 +247,7 @@ fn write_results<T, R>(
                 format!("No result for '{shown}'."),
             )),
         }
-        session.conn.relieve()?;
+        session.conn.flush_if_large()?;
     }
     session.conn.out().word("done");
     match failure {

@@ -63,7 +63,7 @@ fn write_inherited(
         out.open();
         write_props(out, props.iter());
         out.raw(b") ) ");
-        session.conn.relieve()?;
+        session.conn.flush_if_large()?;
     }
     Ok(())
 }
@@ -215,7 +215,7 @@ fn send_entry(conn: &mut Connection, entry: &mut Entry<'_>, fields: DirentFields
         author: committed.as_ref().and_then(|info| info.date_author.author()),
     };
     write_dir_entry(conn.out(), entry.name(), &dirent);
-    Ok(conn.relieve()?)
+    Ok(conn.flush_if_large()?)
 }
 
 /// `check-path`
@@ -310,7 +310,7 @@ impl ListReceiver for ListWriter<'_> {
         let mut out = std::mem::take(self.conn.out());
         let result = self.write(entry, &mut out);
         *self.conn.out() = out;
-        result.and_then(|()| self.conn.relieve())
+        result.and_then(|()| self.conn.flush_if_large())
     }
 
     fn form(&self) -> Option<(Protocol, DirentFields)> {
@@ -327,7 +327,7 @@ impl ListReceiver for ListWriter<'_> {
             return self.conn.write_through(entries);
         }
         self.conn.out().raw(entries);
-        self.conn.relieve()
+        self.conn.flush_if_large()
     }
 }
 
@@ -417,7 +417,7 @@ pub(super) fn get_mergeinfo(session: &mut Session<'_>, mut params: Tuple<'_>) ->
                 out.text(skip_ancestor(fs_path, path).unwrap_or(path));
                 out.text(&mergeinfo.to_value());
                 out.close();
-                conn.relieve()
+                conn.flush_if_large()
             },
         )?;
         session.conn.out().raw(b") ) ) ");

@@ -37,7 +37,7 @@ pub(super) fn replay_range(session: &mut Session<'_>, mut params: Tuple<'_>) -> 
         out.raw(b"( revprops ( ");
         write_props(out, props.iter());
         out.raw(b") ) ");
-        session.conn.relieve()?;
+        session.conn.flush_if_large()?;
         replay_one(session, rev, low_water_mark, send_deltas)?;
     }
     session.conn.success();
@@ -64,5 +64,5 @@ fn replay_one(
         return Err(Fail::Command(error));
     }
     session.conn.out().raw(b"( finish-replay ( ) ) ");
-    Ok(session.conn.relieve()?)
+    Ok(session.conn.flush_if_large()?)
 }

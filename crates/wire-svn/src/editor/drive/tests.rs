@@ -19,7 +19,7 @@ impl Sink for Memory {
     fn buffer(&mut self) -> &mut Vec<u8> {
         &mut self.0
     }
-    fn relieve(&mut self) -> SvnResult<()> {
+    fn flush_if_large(&mut self) -> SvnResult<()> {
         Ok(())
     }
 }
@@ -340,7 +340,7 @@ impl Sink for Impatient {
     fn buffer(&mut self) -> &mut Vec<u8> {
         &mut self.out
     }
-    fn relieve(&mut self) -> SvnResult<()> {
+    fn flush_if_large(&mut self) -> SvnResult<()> {
         Ok(())
     }
 }

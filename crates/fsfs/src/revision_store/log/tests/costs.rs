@@ -1,6 +1,6 @@
 //! How many requests of the store a server makes.
 
-use sapwood_objects::{Counted, Requests};
+use sapwood_objects::{CountedStore, Requests};
 
 use sapwood_core::PropList;
 
@@ -8,13 +8,13 @@ use super::*;
 use crate::locks::UnlockTarget;
 use crate::pack::PackOptions;
 
-fn counted(stored: &Stored, name: &str) -> (Server, Counted) {
-    let counted = Counted::new(Arc::clone(&stored.store));
+fn counted(stored: &StoredRepository, name: &str) -> (Server, CountedStore) {
+    let counted = CountedStore::new(Arc::clone(&stored.store));
     (stored.server(name, Arc::new(counted.clone())).unwrap(), counted)
 }
 
 /// Those that something made.
-fn requests_of(counted: &Counted, what: impl FnOnce()) -> Requests {
+fn requests_of(counted: &CountedStore, what: impl FnOnce()) -> Requests {
     let before = counted.requests();
     what();
     let after = counted.requests();
@@ -37,7 +37,7 @@ fn asked(reads: u64, claims: u64) -> Requests {
 /// From the client's first question on: what is new is asked for once, when the transaction begins.
 #[test]
 fn a_commit_asks_once_what_is_new_and_claims_once() {
-    let stored = Stored::new();
+    let stored = StoredRepository::new();
     let (server, counted) = counted(&stored, "one");
     server.put("/a", "first").unwrap();
     let second = requests_of(&counted, || assert_eq!(server.put("/b", "x").unwrap(), Revnum(2)));
@@ -51,7 +51,7 @@ fn a_commit_asks_once_what_is_new_and_claims_once() {
 /// Who has lost a claim, or has seen another's entry, asks before it claims again.
 #[test]
 fn a_commit_that_another_server_comes_before_is_made_again() {
-    let stored = Stored::new();
+    let stored = StoredRepository::new();
     let (one, requests) = counted(&stored, "one");
     let (two, _) = counted(&stored, "two");
     one.put("/a", "first").unwrap();
@@ -70,7 +70,7 @@ fn a_commit_that_another_server_comes_before_is_made_again() {
 /// What a commit fails by is what is there when it fails, not what this server knew.
 #[test]
 fn a_lock_that_another_server_removed_stops_no_commit() {
-    let stored = Stored::new();
+    let stored = StoredRepository::new();
     let (one, _) = counted(&stored, "one");
     let (two, _) = counted(&stored, "two");
     one.put("/a", "first").unwrap();
@@ -92,7 +92,7 @@ fn a_lock_that_another_server_removed_stops_no_commit() {
 
 #[test]
 fn what_is_known_is_not_asked_for_again() {
-    let stored = Stored::new();
+    let stored = StoredRepository::new();
     let (server, counted) = counted(&stored, "one");
     server.put("/a", "first").unwrap();
     let read = || {
@@ -109,7 +109,7 @@ fn what_is_known_is_not_asked_for_again() {
 #[test]
 fn a_program_that_begins_asks_the_same_whatever_the_length_of_the_log() {
     let begin = |revisions: usize| {
-        let stored = Stored::new();
+        let stored = StoredRepository::new();
         let (server, _) = counted(&stored, "one");
         for n in 0..revisions {
             server.put("/a", &n.to_string()).unwrap();
@@ -117,7 +117,7 @@ fn a_program_that_begins_asks_the_same_whatever_the_length_of_the_log() {
         drop(server);
         // One that is left and begun again saves what it knows.
         drop(counted(&stored, "one"));
-        let counted = Counted::new(Arc::clone(&stored.store));
+        let counted = CountedStore::new(Arc::clone(&stored.store));
         let store: Arc<dyn Store> = Arc::new(counted.clone());
         requests_of(&counted, || drop(stored.server("one", store).unwrap()))
     };
@@ -128,7 +128,7 @@ fn a_program_that_begins_asks_the_same_whatever_the_length_of_the_log() {
 
 #[test]
 fn locks_and_properties_are_a_few_requests() {
-    let stored = Stored::new();
+    let stored = StoredRepository::new();
     let (server, counted) = counted(&stored, "one");
     server.put("/a", "first").unwrap();
     server.put("/b", "first").unwrap();
@@ -159,7 +159,7 @@ fn locks_and_properties_are_a_few_requests() {
 #[test]
 fn properties_that_were_read_are_kept_on_the_machine() {
     let read_all = |revisions: u64| {
-        let stored = Stored::new();
+        let stored = StoredRepository::new();
         let (server, _) = counted(&stored, "one");
         for n in 0..revisions {
             server.put("/a", &n.to_string()).unwrap();
@@ -171,7 +171,7 @@ fn properties_that_were_read_are_kept_on_the_machine() {
         drop(server);
         let blocks = stored.path("blocks");
         let read = || {
-            let counted = Counted::new(Arc::clone(&stored.store));
+            let counted = CountedStore::new(Arc::clone(&stored.store));
             let store: Arc<dyn Store> = Arc::new(counted.clone());
             let server = stored.server_with("two", store, Some(&blocks)).unwrap();
             requests_of(&counted, || {

@@ -11,23 +11,23 @@ use crate::pack::PackOptions;
 
 /// What a server knows of something that it did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Known {
+enum KnownOutcome {
     Done,
     NotDone,
     InDoubt,
 }
 
 /// What an error says of what was tried.
-fn known<T>(result: Result<T, SvnError>) -> Known {
+fn known<T>(result: Result<T, SvnError>) -> KnownOutcome {
     match result {
-        Ok(_) => Known::Done,
-        Err(error) if error.to_string().contains("may have been") => Known::InDoubt,
-        Err(_) => Known::NotDone,
+        Ok(_) => KnownOutcome::Done,
+        Err(error) if error.to_string().contains("may have been") => KnownOutcome::InDoubt,
+        Err(_) => KnownOutcome::NotDone,
     }
 }
 
 /// Things that a server does one after the other, each with its name.
-fn script(server: &Server) -> Vec<(String, Known)> {
+fn script(server: &Server) -> Vec<(String, KnownOutcome)> {
     let mut done = Vec::new();
     let put = |path: &str| known(server.put(path, path).map_err(SvnError::from));
     for n in 1..=3 {
@@ -37,8 +37,8 @@ fn script(server: &Server) -> Vec<(String, Known)> {
     let outcome = server.lock("/first-1");
     let locked = match (outcome.failure, outcome.each.into_iter().next()) {
         (Some(error), _) | (None, Some((_, Err(error)))) => known::<()>(Err(error.into())),
-        (None, Some((_, Ok(_)))) => Known::Done,
-        (None, None) => Known::NotDone,
+        (None, Some((_, Ok(_)))) => KnownOutcome::Done,
+        (None, None) => KnownOutcome::NotDone,
     };
     done.push(("lock".to_owned(), locked));
     let mut set = |props: &PropList| {
@@ -74,7 +74,7 @@ fn times(plain: &Filesystem, name: &str) -> usize {
 
 fn with_fault(at: u64, fault: Fault, early: bool) {
     let what = format!("{fault:?} at {at}, early: {early}");
-    let stored = Stored::new();
+    let stored = StoredRepository::new();
     let faulty = Arc::new(Faulty::new(Arc::clone(&stored.store), at, fault));
     let first = stored.server("first", Arc::<Faulty>::clone(&faulty));
     let done = first.as_ref().map_or(Vec::new(), script);
@@ -90,9 +90,9 @@ fn with_fault(at: u64, fault: Fault, early: bool) {
     for (name, known) in done {
         let times = times(&plain, &name);
         let fits = match known {
-            Known::Done => times == 1,
-            Known::NotDone => times == 0,
-            Known::InDoubt => times <= 1,
+            KnownOutcome::Done => times == 1,
+            KnownOutcome::NotDone => times == 0,
+            KnownOutcome::InDoubt => times <= 1,
         };
         assert!(fits, "{what}: {name} is {known:?}, and there {times} times");
     }
@@ -104,11 +104,11 @@ fn with_fault(at: u64, fault: Fault, early: bool) {
 }
 
 fn operations() -> u64 {
-    let stored = Stored::new();
+    let stored = StoredRepository::new();
     let counting = Arc::new(Faulty::counting(Arc::clone(&stored.store)));
     let server = stored.server("first", Arc::<Faulty>::clone(&counting)).unwrap();
     let done = script(&server);
-    assert!(done.iter().all(|(_, known)| *known == Known::Done), "{done:?}");
+    assert!(done.iter().all(|(_, known)| *known == KnownOutcome::Done), "{done:?}");
     counting.operations()
 }
 

@@ -1,7 +1,7 @@
 //! Equal texts are stored once, whatever server brought the first, and what finding them costs.
 
 use sapwood_core::Sha1;
-use sapwood_objects::{Counted, Requests};
+use sapwood_objects::{CountedStore, Requests};
 use sapwood_repo_log::State;
 
 use super::super::upkeep::finish;
@@ -16,8 +16,8 @@ fn sum(n: usize) -> Sha1 {
 }
 
 /// A repository whose first revision has so many texts, which are in tables.
-fn with_texts(count: usize) -> Stored {
-    let stored = Stored::new();
+fn with_texts(count: usize) -> StoredRepository {
+    let stored = StoredRepository::new();
     let server = stored.server("first", Arc::clone(&stored.store)).unwrap();
     let mut txn = server.writer.begin(server.fs.youngest().unwrap()).unwrap();
     // In a folder of their own: a large one is read again by each commit to it.
@@ -37,7 +37,7 @@ fn state(server: &Server) -> State {
     server.fs.fs.revisions.as_log().unwrap().log.read().state().clone()
 }
 
-fn requests(counted: &Counted, what: impl FnOnce()) -> Requests {
+fn requests(counted: &CountedStore, what: impl FnOnce()) -> Requests {
     let before = counted.requests();
     what();
     let after = counted.requests();
@@ -56,7 +56,7 @@ fn requests(counted: &Counted, what: impl FnOnce()) -> Requests {
 fn commits_cost_the_same_whatever_the_number_of_texts() {
     for count in [1100, 4400] {
         let stored = with_texts(count);
-        let counted = Counted::new(Arc::clone(&stored.store));
+        let counted = CountedStore::new(Arc::clone(&stored.store));
         let blocks = stored.path("blocks");
         let server = stored.server_with("two", Arc::new(counted.clone()), Some(&blocks)).unwrap();
         let tables = state(&server).reps.tables().count();
@@ -118,7 +118,7 @@ fn without_its_table_a_text_is_stored_again_and_nothing_fails() {
 /// What 1.14 calls `build-repcache`: rows that are not there come again.
 #[test]
 fn rows_are_made_again() {
-    let stored = Stored::new();
+    let stored = StoredRepository::new();
     let server = stored.server("one", Arc::clone(&stored.store)).unwrap();
     server.put("/a", "text").unwrap();
     let rows = |server: &Server| state(server).reps.rows().count();
@@ -135,7 +135,8 @@ fn rows_are_made_again() {
     let folder = stored.path("plain");
     drop(stored.exported("plain"));
     std::fs::remove_file(folder.join("db/rep-cache.db")).unwrap();
-    let other = Stored { folder: tempfile::tempdir().unwrap(), store: Arc::new(Memory::new()) };
+    let other =
+        StoredRepository { folder: tempfile::tempdir().unwrap(), store: Arc::new(Memory::new()) };
     let store = Arc::clone(&other.store);
     sapwood_repo_transfer::import(&folder, store, &CancelToken::default()).unwrap();
     let server = other.server("one", Arc::clone(&other.store)).unwrap();

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use parking_lot::Condvar;
-use sapwood_objects::{Attempt, Blobs, Key, Listed, Log, Result, Upload, trouble};
+use sapwood_objects::{Attempt, Blobs, Key, ListedObject, Log, Result, Upload, trouble};
 use sapwood_testkit::patience;
 
 use super::super::upkeep::finish;
@@ -65,7 +65,7 @@ impl Blobs for Gate {
         self.inner.upload(key)
     }
 
-    fn list(&self, part: &str, after: Option<&Key>, most: usize) -> Result<Vec<Listed>> {
+    fn list(&self, part: &str, after: Option<&Key>, most: usize) -> Result<Vec<ListedObject>> {
         self.inner.list(part, after, most)
     }
 
@@ -96,13 +96,13 @@ impl Log for Gate {
     }
 }
 
-fn segments_of(stored: &Stored) -> usize {
+fn segments_of(stored: &StoredRepository) -> usize {
     let log = sapwood_repo_log::RepositoryLog::open(Arc::clone(&stored.store)).unwrap().unwrap();
     log.state().segments.len()
 }
 
 /// A server with so many commits that some are to be put together; the thread that does so waits at the gate, which is shut.
-fn stopped_at_gate(stored: &Stored) -> (Arc<Gate>, Server) {
+fn stopped_at_gate(stored: &StoredRepository) -> (Arc<Gate>, Server) {
     let gate = Gate::new(&stored.store, false);
     let server = stored.server("one", Arc::<Gate>::clone(&gate)).unwrap();
     for n in 0..80 {
@@ -114,7 +114,7 @@ fn stopped_at_gate(stored: &Stored) -> (Arc<Gate>, Server) {
 
 #[test]
 fn commits_do_not_wait_for_what_is_put_together() {
-    let stored = Stored::new();
+    let stored = StoredRepository::new();
     let (gate, server) = stopped_at_gate(&stored);
     // These commits are answered whatever the thread does.
     for n in 80..90 {
@@ -137,7 +137,7 @@ fn commits_do_not_wait_for_what_is_put_together() {
 /// A repository is closed in the middle of a request for another one, when too many are open.
 #[test]
 fn closing_waits_for_nothing() {
-    let stored = Stored::new();
+    let stored = StoredRepository::new();
     let (gate, server) = stopped_at_gate(&stored);
     // This would not come back before the thread gives up.
     drop(server);
@@ -150,7 +150,7 @@ fn closing_waits_for_nothing() {
 
 #[test]
 fn a_server_that_ends_names_what_it_has_written() {
-    let stored = Stored::new();
+    let stored = StoredRepository::new();
     let server = stored.server("one", Arc::clone(&stored.store)).unwrap();
     let mut n = 0;
     // The last commit is the one that it is time with.
@@ -171,7 +171,7 @@ fn a_failure_is_passed_on_and_harms_nothing() {
         let chain: Vec<&str> = error.chain().map(sapwood_core::SvnError::message).collect();
         FAILURES.lock().push(chain.join(": "));
     }));
-    let stored = Stored::new();
+    let stored = StoredRepository::new();
     let gate = Gate::new(&stored.store, true);
     gate.let_through();
     let server = stored.server("one", Arc::<Gate>::clone(&gate)).unwrap();

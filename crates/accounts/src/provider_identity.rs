@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 /// Who a user is for a provider of identities, and until when tokens count.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub struct Known {
+pub struct ProviderIdentity {
     /// The provider.
     pub issuer: String,
     /// What it calls the user: never what it calls another one.
@@ -16,7 +16,7 @@ pub struct Known {
     pub until: Timestamp,
 }
 
-impl Known {
+impl ProviderIdentity {
     pub(crate) fn is_same_person(&self, other: &Self) -> bool {
         (&self.issuer, &self.subject) == (&other.issuer, &other.subject)
     }
