@@ -49,13 +49,13 @@ pub(crate) struct FileTime {
 /// # Errors
 /// SQLite's.
 pub(crate) fn record_times(db: &Db, times: &[FileTime]) -> Result<()> {
-    if times.is_empty() {
-        return Ok(());
+    let record = |one: &FileTime| db.record_fileinfo(&one.relpath, one.size, one.mtime);
+    match times {
+        [] => Ok(()),
+        // A statement alone is a transaction, also where one began.
+        [one] => record(one),
+        many => db.write(|_| many.iter().try_for_each(record)),
     }
-    db.write(|db| {
-        let record = |one: &FileTime| db.record_fileinfo(&one.relpath, one.size, one.mtime);
-        times.iter().try_for_each(record)
-    })
 }
 
 impl TextCheck {
