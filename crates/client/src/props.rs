@@ -306,13 +306,18 @@ fn node_for_list(ctx: &Context, target: &str, pristine: bool) -> SvnResult<Node>
     Ok(node)
 }
 
+/// Whether a node is on one of the changelists that are wanted, if any are.
+fn is_listed(request: &Request<'_>, view: &View) -> bool {
+    let is_wanted = |name: &str| request.changelists.iter().any(|wanted| wanted == name);
+    request.changelists.is_empty() || view.changelist().is_some_and(is_wanted)
+}
+
 /// Lists the properties of one node as it is now. wc.db is asked once: scripts name thousands of targets.
 fn list_one(ctx: &Context, request: &Request<'_>, receiver: Receiver<'_>) -> SvnResult<()> {
     let (wc, relpath) = ctx.working_copy(&ctx.absolute(request.target))?;
     let view = wc.view(&relpath)?.filter(|view| view.top().presence.is_there());
     let view = view.ok_or_else(|| unversioned(ctx, request.target))?;
-    let wanted = |name: &str| request.changelists.iter().any(|wanted| wanted == name);
-    if !request.changelists.is_empty() && !view.changelist().is_some_and(wanted) {
+    if !is_listed(request, &view) {
         return Ok(());
     }
     let props = visible(&view.props()?, request.name);
@@ -345,10 +350,7 @@ fn local_list(
         let path = path::join(request.target, below);
         receiver(&FoundProps { path, props: Some(props), inherited })
     };
-    let wanted: HashSet<&str> = request.changelists.iter().map(String::as_str).collect();
-    let listed = |view: &View| {
-        wanted.is_empty() || view.changelist().is_some_and(|name| wanted.contains(name))
-    };
+    let listed = |view: &View| is_listed(request, view);
     if pristine {
         return pristine_list(ctx, &node.wc, &node.relpath, request.depth, &mut |view| {
             let inherited = std::mem::take(&mut inherited);
@@ -358,7 +360,8 @@ fn local_list(
             send(view.relpath(), &view.pristine_props()?, inherited)
         });
     }
-    if let (Some(name), Depth::Infinity, true) = (request.name, request.depth, wanted.is_empty())
+    if let (Some(name), Depth::Infinity, true) =
+        (request.name, request.depth, request.changelists.is_empty())
         && inherited.is_empty()
     {
         return send_values(ctx, &node, name, &mut send);

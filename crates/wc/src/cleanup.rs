@@ -13,7 +13,7 @@ use crate::locks::{Lock, steal_lock};
 use crate::root::{Disk, WorkingCopy};
 use crate::status::{DiskKind, Node, OpenDir, Scope, Table, over_directories};
 use crate::text_check::{TextCheck, record_times};
-use crate::view::{View, may_record_after_wait, stat_file};
+use crate::view::{may_record_after_wait, stat_file};
 use crate::{files, layout};
 
 /// So many files are compared before the times of those that are equal are recorded, in one transaction.
@@ -104,11 +104,10 @@ fn mend_some(wc: &WorkingCopy, files: &[RelPathBuf], cancel: &CancelToken) -> Re
             old_enough.push(file);
         }
     }
-    let views = |file: &RelPathBuf| wc.view(file).transpose();
-    let check = |view: Result<View>| TextCheck::of(wc, &view?);
-    let checks = wc.db().questions(|| {
-        old_enough.into_iter().filter_map(views).map(check).collect::<Result<Vec<_>>>()
-    })?;
+    let check = |file: &RelPathBuf| TextCheck::of_path(wc, file).transpose();
+    let checks = wc
+        .db()
+        .questions(|| old_enough.into_iter().filter_map(check).collect::<Result<Vec<_>>>())?;
     let mut times = Vec::new();
     for check in checks {
         if cancel.is_cancelled() {
@@ -126,10 +125,7 @@ fn is_suspect(dir: &OpenDir, node: &Node) -> bool {
         return false;
     }
     let found = CString::new(node.name()).ok().and_then(|name| dir.look(&name).ok()?);
-    found.is_some_and(|found| {
-        let recorded = top.time != 0 && top.time == found.mtime && top.size == Some(found.size);
-        found.kind == DiskKind::File && !recorded
-    })
+    found.is_some_and(|found| found.kind == DiskKind::File && !top.records(found))
 }
 
 /// The nearest directory at or above a path whose lock covers it.

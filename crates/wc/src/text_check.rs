@@ -89,6 +89,15 @@ impl TextCheck {
         })))
     }
 
+    /// As [`TextCheck::of`], by the path; `None` for one that wc.db does not have.
+    ///
+    /// # Errors
+    /// As above.
+    pub(crate) fn of_path(wc: &WorkingCopy, relpath: &RelPath) -> Result<Option<Self>> {
+        let view = wc.view(relpath)?;
+        view.map(|view| Self::of(wc, &view)).transpose()
+    }
+
     /// Whether the file differs.
     ///
     /// # Errors

@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::props::names;
 use sapwood_core::{Depth, ErrorCode, NodeKind, PropList, SvnError, SvnResult};
+use sapwood_wc::WorkingCopy;
 use sapwood_wc::translate::Translation;
 use sapwood_wc::view::{Status, View};
 use sapwood_wc::{autoprops, layout};
@@ -114,13 +115,18 @@ impl Tree<'_> {
 
     /// The properties of a node under version control; none of others.
     fn props(&self, at: &RelPath) -> SvnResult<PropList> {
-        let (wc, relpath) = match self.ctx.working_copy(&self.path(at)) {
-            Err(error) if error.is_not_versioned() => return Ok(PropList::new()),
-            other => other?,
-        };
+        let Some((wc, relpath)) = self.working_copy(at)? else { return Ok(PropList::new()) };
         match wc.view(&relpath)?.filter(is_there) {
             Some(view) => Ok(view.props()?),
             None => Ok(PropList::new()),
+        }
+    }
+
+    /// The working copy that a path is in, if any, and the path there.
+    fn working_copy(&self, at: &RelPath) -> SvnResult<Option<(WorkingCopy, RelPathBuf)>> {
+        match self.ctx.working_copy(&self.path(at)) {
+            Err(error) if error.is_not_versioned() => Ok(None),
+            other => other.map(Some),
         }
     }
 
@@ -141,10 +147,7 @@ impl Tree<'_> {
     }
 
     fn props_in(&self, dir: &RelPath) -> SvnResult<HashMap<String, PropList>> {
-        let (wc, relpath) = match self.ctx.working_copy(&self.path(dir)) {
-            Err(error) if error.is_not_versioned() => return Ok(HashMap::new()),
-            other => other?,
-        };
+        let Some((wc, relpath)) = self.working_copy(dir)? else { return Ok(HashMap::new()) };
         let mut found = HashMap::new();
         for view in wc.children(&relpath)?.iter().filter(|view| is_there(view)) {
             let props = view.props()?;

@@ -69,8 +69,5 @@ fn is_settled(dir: &OpenDir, node: &Node) -> bool {
 }
 
 fn is_recorded(base: &crate::status::Layer, found: Look) -> bool {
-    base.has_checksum
-        && base.size == Some(found.size)
-        && base.time == found.mtime
-        && found.mtime != 0
+    base.has_checksum && base.records(found)
 }

@@ -91,10 +91,7 @@ pub(super) fn compare_one(wc: &WorkingCopy, node: &Node, look: Option<Look>) -> 
     if !walk::needs_text_check(node, look) {
         return Ok(false);
     }
-    let check = wc.db().questions(|| {
-        let view = wc.view(&node.relpath)?;
-        view.map(|view| TextCheck::of(wc, &view)).transpose()
-    })?;
+    let check = wc.db().questions(|| TextCheck::of_path(wc, &node.relpath))?;
     check.map_or(Ok(false), |check| check.run(wc))
 }
 
@@ -123,9 +120,7 @@ fn text_checks(wc: &WorkingCopy, table: &Table, items: &[&Item]) -> Result<Vec<(
     for item in items {
         let Item::Versioned { node: at, .. } = item else { continue };
         let Some(node) = table.node(*at) else { continue };
-        if let Some(view) = wc.view(&node.relpath)? {
-            checks.push((*at, TextCheck::of(wc, &view)?));
-        }
+        checks.extend(TextCheck::of_path(wc, &node.relpath)?.map(|check| (*at, check)));
     }
     Ok(checks)
 }

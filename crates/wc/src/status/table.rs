@@ -14,6 +14,7 @@ use sapwood_core::exact::Exact;
 use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::{Depth, Revnum, SvnError};
 
+use super::listing::Look;
 use super::value::{LastChange, LockInfo};
 use crate::Result;
 use crate::db::{Db, Kind, Paths, Presence, read_props};
@@ -64,6 +65,12 @@ pub(crate) struct Layer {
 }
 
 impl Layer {
+    /// Whether the recorded size and time are those of a file that was looked at. A time of zero says nothing.
+    pub(crate) const fn records(&self, found: Look) -> bool {
+        let is_size = matches!(self.size, Some(size) if size == found.size);
+        is_size && self.time != 0 && self.time == found.mtime
+    }
+
     /// Whether a row only records why there is no node. In a working layer "not present" is a deletion.
     pub(crate) fn is_marker(&self) -> bool {
         match self.presence {

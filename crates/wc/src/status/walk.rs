@@ -472,8 +472,7 @@ pub(super) fn needs_text_check(node: &Node, look: Option<Look>) -> bool {
     if !top.has_checksum || special_of(node) != (look.kind == DiskKind::Special) {
         return false;
     }
-    look.kind != DiskKind::Dir
-        && (top.size != Some(look.size) || top.time == 0 || top.time != look.mtime)
+    look.kind != DiskKind::Dir && !top.records(look)
 }
 
 /// Whether a node is special, such as a link, by its properties.
