@@ -206,11 +206,13 @@ impl Company {
         }
     }
 
-    /// Whether the reference did not change properties because they were in a pack whose end its packer had not written.
+    /// Whether the reference did not change properties because they were in a pack whose end its packer had not written, or
+    /// because that packer, which takes no write lock, removed the revision's file whose permissions are copied.
     fn is_unfinished(&self, strangers: bool, out: &Output) -> bool {
         let said = out.stderr_text();
         let is_known = said.contains("Revprop manifest file for r")
-            || said.contains("Revprop pack file for r");
+            || said.contains("Revprop pack file for r")
+            || (said.contains("E000002: Can't stat") && said.contains("/db/revs/"));
         self.kept == Kept::Fsx && strangers && out.code != 0 && is_known
     }
 
