@@ -23,8 +23,8 @@ pub(crate) fn ask(port: u16, path: &str, headers: &str) -> (u16, String) {
 }
 
 /// Waits for an event that another process makes.
-pub(crate) fn until(what: &str, is_there: impl Fn() -> bool) {
-    assert!(sapwood_testkit::patience::wait(60, &is_there), "still waiting for {what}");
+pub(crate) fn until(what: &str, is_there: impl FnMut() -> bool) {
+    assert!(sapwood_testkit::patience::wait(60, is_there), "still waiting for {what}");
 }
 
 /// The value of a series, which is written as in the text.
