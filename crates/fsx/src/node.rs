@@ -21,7 +21,7 @@ const LIST: u64 = 1 << 30;
 
 /// One file or directory of a [`crate::Root`], with the path it was reached by.
 #[derive(Clone, Debug)]
-pub struct TreeNode {
+pub struct Node {
     pub(crate) fs: Filesystem,
     pub(crate) path: SharedFsPath,
     pub(crate) rev: Arc<NodeRev>,
@@ -70,7 +70,7 @@ impl Filesystem {
 }
 
 #[allow(clippy::missing_errors_doc, reason = "all: `Error` says what its variants mean")]
-impl TreeNode {
+impl Node {
     /// The fspath by which the node was reached.
     #[must_use]
     pub fn path(&self) -> &FsPath {
@@ -246,7 +246,7 @@ impl TreeNode {
         streams_differ(&mut self.contents()?, &mut other.contents()?)
     }
 
-    /// The same as [`TreeNode::same_contents_rep`] for properties. Those of a transaction, whose checksum is not known yet,
+    /// The same as [`Node::same_contents_rep`] for properties. Those of a transaction, whose checksum is not known yet,
     /// count as others.
     #[must_use]
     pub fn same_props_rep(&self, other: &Self) -> bool {
