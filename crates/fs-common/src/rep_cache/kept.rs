@@ -31,7 +31,7 @@ impl RepCacheFile<'_> {
 #[derive(Debug, Default)]
 pub struct OpenRepCache {
     cache: Option<RepCache>,
-    inode: u64,
+    inode: Option<u64>,
 }
 
 #[allow(clippy::missing_errors_doc, reason = "all: E200030 and kin, for what SQLite reports")]
@@ -47,12 +47,12 @@ impl OpenRepCache {
         if before.is_none() && !create {
             return Ok(None);
         }
-        if before != Some(self.inode) {
+        if before.is_none() || before != self.inode {
             self.cache = None;
         }
         if self.cache.is_none() {
             self.cache = Some(RepCache::open(file.db, file.storage, file.schema)?);
-            self.inode = file.inode().unwrap_or_default();
+            self.inode = file.inode();
         }
         Ok(self.cache.as_mut())
     }
