@@ -19,7 +19,7 @@ const LONGER: [(&str, &str, &str); 10] = [
     ("cli/src/svn/given.rs", "take_value", "a table: an arm for each option"),
     ("cli/src/svn/tree_options.rs", "does", "a table: an arm for each resolution"),
     ("cli/src/svn/notify.rs", "write", "a table: an arm for each action"),
-    ("cli/src/svn/notify.rs", "plain_line", "a table: an arm for each action"),
+    ("cli/src/svn/notify/lines.rs", "plain_line", "a table: an arm for each action"),
     ("cli/src/store.rs", "store", "a table: an arm for each verb"),
     ("wc/src/status/assemble.rs", "assemble", "the contract's order of decisions"),
     ("wire-svn/src/editor/drive.rs", "apply", "a table: an arm for each command"),

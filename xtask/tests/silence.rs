@@ -27,7 +27,7 @@ const MOST: [(&str, usize, usize); 40] = [
     ("diff", 19, 22),
     ("fs", 0, 0),
     ("fs-common", 0, 8),
-    ("fsfs", 20, 140),
+    ("fsfs", 19, 140),
     ("fsfs-format", 11, 40),
     ("fsx", 10, 33),
     ("fsx-format", 12, 14),

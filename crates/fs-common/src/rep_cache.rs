@@ -9,6 +9,7 @@
 //! Schema, journal mode and locks are the reference's: its programs use the file at the same time.
 
 mod follow;
+mod kept;
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -19,6 +20,7 @@ use sapwood_core::{Revnum, Sha1, SvnError, SvnResult as Result, len64};
 use sapwood_store::write::WriteStorage;
 
 pub use self::follow::{FollowSummary, Reach};
+pub use self::kept::{OpenRepCache, RepCacheFile};
 
 /// The name of the file below `db`.
 pub const NAME: &str = "rep-cache.db";

@@ -9,7 +9,7 @@ use sapwood_fsfs_format::since;
 
 use crate::error::{Error, Result};
 use crate::filesystem::{Filesystem, SharedState};
-use sapwood_fs_common::rep_cache::{RepCache, Schema};
+use sapwood_fs_common::rep_cache::{RepCache, RepCacheFile, Schema};
 use sapwood_store::write::{HeldLock, WriteStorage, lock_or_create};
 
 /// The longest `fsfs.conf` that is read, in bytes.
@@ -114,7 +114,17 @@ impl SharedState {
 
     /// Opens the database of equal texts to change it; makes it when it is not there.
     pub(crate) fn open_rep_cache(&self, storage: &dyn WriteStorage) -> Result<RepCache> {
-        Ok(RepCache::open(&self.path, storage, rep_cache_schema(self.layout.format.number))?)
+        let file = self.rep_cache_file(storage);
+        Ok(RepCache::open(file.db, storage, file.schema)?)
+    }
+
+    /// Which database of equal texts it has.
+    pub(crate) fn rep_cache_file<'a>(&'a self, storage: &'a dyn WriteStorage) -> RepCacheFile<'a> {
+        RepCacheFile {
+            db: &self.path,
+            storage,
+            schema: rep_cache_schema(self.layout.format.number),
+        }
     }
 
     /// Keeps the UUID, and gives this copy of the repository a new identity: what is cached of

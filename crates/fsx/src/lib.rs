@@ -9,8 +9,7 @@
 //! | `revfile` | a revision or pack file: its indexes, and its items with their checksums |
 //! | `items` | node-revisions, changed paths and short texts, also out of containers |
 //! | `contents`, `short` | texts of any length, by their chains of deltas; short ones whole |
-//! | `node` | trees |
-//! | `tree`, `tree_node`, `directory` | the same with the paths by which nodes were reached, for those above `fs` |
+//! | `tree`, `node`, `directory` | trees: look-up by path, nodes with the paths by which they were reached, entries |
 //! | `history` | the history of a path, copies |
 //! | `delta` | differences between texts |
 //! | `locks` | locks on paths |
@@ -43,7 +42,6 @@ mod recent;
 mod revfile;
 mod short;
 mod tree;
-mod tree_node;
 pub mod txn;
 mod unfinished;
 mod verify;
@@ -59,4 +57,3 @@ pub use node::Node;
 pub use sapwood_fsx_format::directory::Entry;
 pub use sapwood_fsx_format::{Change, ChangeKind, Id};
 pub use tree::Root;
-pub use tree_node::TreeNode;

@@ -9,6 +9,7 @@ use sapwood_store::{HeldLock, WriteStorage};
 
 use crate::error::{Error, Result};
 use crate::filesystem::Filesystem;
+use crate::tree::Root;
 use crate::txn::Writer;
 
 /// What became of several paths.
@@ -47,7 +48,7 @@ impl Writer {
 
 impl LockHost for Writer {
     type Error = Error;
-    type Head = Revnum;
+    type Head = Root;
 
     fn storage(&self) -> &dyn WriteStorage {
         &*self.storage
@@ -69,17 +70,13 @@ impl LockHost for Writer {
         self.lock(names::WRITE_LOCK)
     }
 
-    fn head(&self) -> Result<(Revnum, Revnum)> {
+    fn head(&self) -> Result<(Revnum, Root)> {
         let youngest = self.fs.youngest()?;
-        Ok((youngest, youngest))
+        Ok((youngest, self.fs.revision_root(youngest)?))
     }
 
-    fn node(&self, head: &Revnum, path: &FsPath) -> Result<Option<(NodeKind, Option<Revnum>)>> {
-        match self.fs.lookup(*head, path) {
-            Ok(node) => Ok(Some((node.kind(), node.created_rev()))),
-            Err(Error::NotFound { .. }) => Ok(None),
-            Err(error) => Err(error),
-        }
+    fn node(&self, head: &Root, path: &FsPath) -> Result<Option<(NodeKind, Option<Revnum>)>> {
+        Ok(head.find(path)?.map(|node| (node.kind(), node.created_rev())))
     }
 
     fn no_such_revision(revision: Revnum) -> Error {

@@ -9,7 +9,7 @@ use sapwood_fsx_format::{ChangeSet, Id, NodeRev};
 use crate::error::{Error, Result};
 use crate::filesystem::Filesystem;
 use crate::items::ROOT;
-use crate::tree_node::TreeNode;
+use crate::node::Node;
 
 /// The tree of a revision or of a transaction on disk. Paths are canonical fspaths.
 #[derive(Clone, Debug)]
@@ -38,8 +38,8 @@ impl Filesystem {
     }
 
     /// The node-revision `id`, which `path` leads to in the revision that made it.
-    pub fn node_at(&self, path: &SharedFsPath, id: Id) -> Result<TreeNode> {
-        Ok(TreeNode { fs: self.clone(), path: path.clone(), rev: self.node_rev(id)? })
+    pub fn node_at(&self, path: &SharedFsPath, id: Id) -> Result<Node> {
+        Ok(Node { fs: self.clone(), path: path.clone(), rev: self.node_rev(id)? })
     }
 }
 
@@ -126,12 +126,12 @@ impl Root {
         Ok(Ok(here))
     }
 
-    fn located(&self, path: &FsPath, rev: Arc<NodeRev>) -> TreeNode {
-        TreeNode { fs: self.fs.clone(), path: path.into(), rev }
+    fn located(&self, path: &FsPath, rev: Arc<NodeRev>) -> Node {
+        Node { fs: self.fs.clone(), path: path.into(), rev }
     }
 
     /// The node at `path`; E160013 when there is none, E160016 when a parent is a file.
-    pub fn node(&self, path: &FsPath) -> Result<TreeNode> {
+    pub fn node(&self, path: &FsPath) -> Result<Node> {
         match self.walk(path, |_| {})? {
             Ok(rev) => Ok(self.located(path, rev)),
             Err(miss) => Err(self.to_error(path, &miss)),
@@ -139,7 +139,7 @@ impl Root {
     }
 
     /// The node at `path`, `None` when there is none (also below a file).
-    pub fn find(&self, path: &FsPath) -> Result<Option<TreeNode>> {
+    pub fn find(&self, path: &FsPath) -> Result<Option<Node>> {
         Ok(self.walk(path, |_| {})?.ok().map(|rev| self.located(path, rev)))
     }
 
@@ -158,7 +158,7 @@ impl Root {
     }
 
     /// The nodes from `path` up to the root directory; E160013 when there is no `path`.
-    pub fn upwards(&self, path: &FsPath) -> Result<Vec<TreeNode>> {
+    pub fn upwards(&self, path: &FsPath) -> Result<Vec<Node>> {
         let mut place = path;
         let mut nodes = Vec::new();
         for rev in self.walk_all(path)?.into_iter().rev() {

@@ -13,9 +13,9 @@ use sapwood_fsx_format::p2l::{Entry, ItemType};
 
 use crate::error::{Error, Result};
 use crate::filesystem::Filesystem;
+use crate::node::Node;
 use crate::revfile::{FileKey, RevFile, read_at};
 use crate::tree::Root;
-use crate::tree_node::TreeNode;
 
 /// Bytes that are read at once.
 const PIECE: u64 = 1 << 20;
@@ -82,7 +82,7 @@ impl Filesystem {
 }
 
 /// Reads what a node-revision brought.
-fn verify_node(node: &TreeNode) -> Result<()> {
+fn verify_node(node: &Node) -> Result<()> {
     node.props()?;
     if node.kind() == NodeKind::Dir {
         node.entries()?;
@@ -117,7 +117,7 @@ impl Root {
         self.verify_and(&mut |_| Ok(()))
     }
 
-    fn verify_and(&self, each: &mut dyn FnMut(&TreeNode) -> Result<()>) -> Result<()> {
+    fn verify_and(&self, each: &mut dyn FnMut(&Node) -> Result<()>) -> Result<()> {
         let top = self.node(FsPath::ROOT)?;
         let expected = self.revision.prev();
         let found = top.predecessor()?.and_then(|node| node.created_rev());
@@ -166,7 +166,7 @@ impl Root {
 }
 
 /// The counts that a node-revision has by itself.
-fn verify_counts(node: &TreeNode) -> Result<()> {
+fn verify_counts(node: &Node) -> Result<()> {
     let (id, count) = (node.id(), node.predecessor_count());
     if let Some(before) = node.predecessor()?
         && before.predecessor_count().checked_add(1) != Some(count)

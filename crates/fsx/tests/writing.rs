@@ -107,7 +107,7 @@ fn commit(writer: &Arc<Writer>) -> Result<Revnum, Error> {
 
 fn text(fs: &Filesystem, revision: Revnum, path: &str) -> String {
     let mut text = String::new();
-    let node = fs.lookup(revision, fspath(path)).unwrap();
+    let node = fs.revision_root(revision).unwrap().node(fspath(path)).unwrap();
     node.contents().unwrap().read_to_string(&mut text).unwrap();
     text
 }
@@ -311,7 +311,8 @@ fn out_of_date_transactions_are_merged_or_refused() {
     assert_eq!(two.commit().unwrap(), Revnum(3));
     let error = sapwood_core::SvnError::from(three.commit().unwrap_err());
     assert_eq!(error.code(), sapwood_core::ErrorCode::FS_CONFLICT);
-    assert!(writer.fs().lookup(Revnum(3), fspath("/trunk/one")).is_ok());
+    let root = writer.fs().revision_root(Revnum(3)).unwrap();
+    assert!(root.node(fspath("/trunk/one")).is_ok());
     place.verify();
 }
 
@@ -655,7 +656,7 @@ fn numbers_that_are_given_again_after_recovery() {
         place.verify();
         let fs = Filesystem::open(&place.path.join("db")).unwrap();
         let mut found = Vec::new();
-        let node = fs.lookup(Revnum(3), fspath("/large")).unwrap();
+        let node = fs.revision_root(Revnum(3)).unwrap().node(fspath("/large")).unwrap();
         node.contents().unwrap().read_to_end(&mut found).unwrap();
         assert!(found == text && self::text(&fs, Revnum(2), "/small") == "small\n");
         assert_eq!(std::fs::read_dir(place.path.join("db/txn-protorevs")).unwrap().count(), 0);

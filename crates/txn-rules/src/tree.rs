@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use sapwood_core::{FsPath, Revnum};
+use sapwood_core::{Exact, FsPath, Revnum};
 
 use crate::changes::ChangeList;
 use crate::engine::{Engine, NewIds, NodeRevision, Result, TreeSource};
@@ -129,6 +129,33 @@ impl<E: Engine> Tree<E> {
     #[must_use]
     pub fn place_of(&self, id: &E::Id) -> Option<usize> {
         self.by_id.get(id).copied()
+    }
+
+    /// The transaction's nodes that are part of its tree, children before parents.
+    ///
+    /// # Errors
+    /// E160004 for a node that is below itself.
+    pub fn post_order(&self) -> Result<Vec<usize>, E> {
+        let mut order = Vec::new();
+        let mut todo = vec![(ROOT, false)];
+        while let Some((at, seen)) = todo.pop() {
+            if seen {
+                order.push(at);
+                continue;
+            }
+            todo.push((at, true));
+            let Some(entries) = &self.txn_node(at)?.entries else { continue };
+            for (_, id) in entries.changed.values().rev().flatten() {
+                if let Some(child) = self.place_of(id) {
+                    todo.push((child, false));
+                }
+            }
+            // Each node has one place in the tree, or the tree is none.
+            if order.len().plus(todo.len()) > self.nodes.len().times(2) {
+                return Err(Error::Corrupt("Transaction's tree has a cycle".into()).into());
+            }
+        }
+        Ok(order)
     }
 }
 

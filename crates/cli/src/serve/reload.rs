@@ -14,8 +14,11 @@ use sapwood_server::common::current::Current;
 use sapwood_server::dav::Http;
 use sapwood_server::operation_log::LogForm;
 
+use super::https::tls_settings;
 use super::lines::Problem;
-use super::{Options, ServePlan, acme, notifications, parse, prepare, take_config, tls_settings};
+use super::options::{Options, parse};
+use super::together::take_config;
+use super::{ServePlan, acme, notifications, prepare};
 use crate::report;
 
 /// What reads the configuration again.

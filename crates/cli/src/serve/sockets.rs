@@ -12,7 +12,7 @@ use sapwood_server::dav::{Http, HttpServer, TlsSettings};
 use sapwood_server::svn::DEFAULT_PORT;
 use sapwood_server::{Listener, Monitor, PeerServer, ServerState};
 
-use super::Options;
+use super::options::Options;
 use crate::supervisor;
 
 /// The port of http:// when nothing else is requested.

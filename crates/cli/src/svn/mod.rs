@@ -20,8 +20,10 @@ mod export;
 mod external_merge;
 mod given;
 mod help;
+mod hints;
 mod import;
 mod info;
+mod invocation;
 mod list;
 mod lock;
 mod log;
@@ -32,9 +34,11 @@ mod mergeinfo;
 mod mkdir;
 mod move_;
 mod notify;
+mod option_checks;
 mod options;
 mod out;
 mod patch;
+mod prepare;
 mod progress;
 mod prop_tools;
 mod propdel;
@@ -74,22 +78,23 @@ use std::collections::VecDeque;
 use std::ffi::OsString;
 use std::process::ExitCode;
 use std::rc::Rc;
-use std::sync::Arc;
-use std::time::Duration;
 
 use sapwood_client::{Context, Range};
 use sapwood_core::{Depth, ErrorCode, SvnError, SvnResult};
 
 pub(crate) use self::help::manual;
 
-use self::given::{Accept, Options};
+use self::given::Options;
+use self::hints::decorate;
 use self::notify::Notifier;
+use self::option_checks::{check_alone, check_together};
 use self::options::{GLOBAL, Opt, SPECS};
 use self::out::Out;
+use self::prepare::prepare;
 use self::progress::Progress;
-use crate::command::{name, to_text, usage_error};
+use crate::command::to_text;
 use crate::getopt::{Item, Parser};
-use crate::remote::{self, Credentials};
+use crate::remote;
 use crate::report;
 
 /// The number of revisions that a subcommand takes.
@@ -333,296 +338,6 @@ fn choose(opt: &Options, rest: &mut VecDeque<OsString>) -> SvnResult<Option<&'st
         }
     }
     Ok(found)
-}
-
-/// Checks options that do not go together.
-fn check_together(command: &Command, opt: &Options) -> SvnResult<()> {
-    let exclusive = |text: &str| Err(usage_error(text));
-    if command.revisions != Revisions::Ranges && opt.ranges.len() > 1 {
-        return exclusive(
-            "Multiple revision arguments encountered; can't specify -c twice, or both -c and -r",
-        );
-    }
-    if opt.depth.is_some() && opt.set_depth.is_some() {
-        return exclusive("--depth and --set-depth are mutually exclusive");
-    }
-    if opt.has(Opt::WithAllRevprops) && opt.has(Opt::WithNoRevprops) {
-        return exclusive("--with-all-revprops and --with-no-revprops are mutually exclusive");
-    }
-    if opt.revprops.is_some() && opt.has(Opt::WithNoRevprops) {
-        return exclusive("--with-revprop and --with-no-revprops are mutually exclusive");
-    }
-    if opt.file_data.is_some() && opt.message.is_some() && command.name != "propset" {
-        return exclusive("--message (-m) and --file (-F) are mutually exclusive");
-    }
-    remote::check(&opt.session, opt.non_interactive)?;
-    if opt.diff_cmd.is_some() && opt.has(Opt::InternalDiff) {
-        return exclusive("--diff-cmd and --internal-diff are mutually exclusive");
-    }
-    Ok(())
-}
-
-/// Checks options that need the subcommand to be understood.
-fn check_alone(command: &Command, opt: &mut Options) -> SvnResult<()> {
-    if opt.has(Opt::Relocate) {
-        let with = if opt.depth.is_some() {
-            Some("--depth")
-        } else if opt.has(Opt::NonRecursive) {
-            Some("--non-recursive (-N)")
-        } else {
-            None
-        };
-        if let Some(with) = with {
-            return Err(SvnError::new(
-                ErrorCode::CL_MUTUALLY_EXCLUSIVE_ARGS,
-                format!("--relocate and {with} are mutually exclusive"),
-            ));
-        }
-    }
-    if command.revisions == Revisions::One && opt.range().end.is_given() {
-        return Err(SvnError::new(ErrorCode::CLIENT_REVISION_RANGE, ""));
-    }
-    if opt.has(Opt::NonRecursive) {
-        opt.depth = Some(command.non_recursive);
-    }
-    Ok(())
-}
-
-/// Set to `yes`, operations do not wait until the clock of the file system has moved on. A change that
-/// follows at once may then be missed.
-const NO_WAIT: &str = "SVN_I_LOVE_CORRUPTED_WORKING_COPIES_SO_DISABLE_SLEEP_FOR_TIMESTAMPS";
-/// With `yes` in it a relocation is not compared with the server: tests want URLs that lead nowhere.
-const NO_CHECK: &str = "SVN_I_LOVE_CORRUPTED_WORKING_COPIES_SO_DISABLE_RELOCATE_VALIDATION";
-
-/// Reads the configuration and makes the context.
-fn prepare(
-    command: &'static Command,
-    mut opt: Options,
-    args: VecDeque<OsString>,
-) -> SvnResult<Invocation> {
-    let credentials = Credentials::from_options(&opt.session)?;
-    let mut settings = remote::settings(&opt.session, credentials, MANNER)?;
-    let config = Arc::make_mut(&mut settings.config);
-    let exclusive = config.get("working-copy", "exclusive-locking-clients");
-    if exclusive.is_some_and(|names| names.split([' ', ',']).any(|name| name == "svn")) {
-        config.set("working-copy", "exclusive-locking", b"true");
-    }
-    for (section, name, value) in [
-        ("helpers", "diff-cmd", opt.diff_cmd.as_deref()),
-        ("helpers", "diff3-cmd", opt.diff3_cmd.as_deref()),
-    ] {
-        if let Some(value) = value {
-            config.set(section, name, value.as_encoded_bytes());
-        }
-    }
-    if opt.has(Opt::AutoProps) && opt.has(Opt::NoAutoProps) {
-        return Err(SvnError::new(
-            ErrorCode::CL_MUTUALLY_EXCLUSIVE_ARGS,
-            "--auto-props and --no-auto-props are mutually exclusive",
-        ));
-    }
-    if opt.has(Opt::AutoProps) || opt.has(Opt::NoAutoProps) {
-        let value: &[u8] = if opt.has(Opt::AutoProps) { b"yes" } else { b"no" };
-        config.set("miscellany", "enable-auto-props", value);
-    }
-    if opt.has(Opt::NoUnlock) {
-        config.set("miscellany", "no-unlock", b"yes");
-    }
-    let interactive_conflicts = config.get_bool("miscellany", "interactive-conflicts", true)?;
-    choose_conflicts(command, &mut opt, interactive_conflicts)?;
-    let out = Out::stdout();
-    let notifier = Rc::new(Notifier::new(out.clone()));
-    let here =
-        std::env::current_dir().map_err(|e| SvnError::io(&e, "Can't get working directory"))?;
-    let mut ctx = Context::new(settings, here);
-    ctx.wc = working_copy_options(&ctx)?;
-    ctx.relocates_unchecked = std::env::var_os(NO_CHECK).is_some_and(|value| value == "yes");
-    ctx.merge_text = diff3::program(ctx.config());
-    if !opt.has(Opt::ForceLog) && command.name != "propset" {
-        logmsg::check_source(&ctx, command, &opt)?;
-    }
-    let silent = match command.name {
-        "status" => opt.has(Opt::Quiet) && !opt.has(Opt::Verbose),
-        _ => opt.has(Opt::Quiet),
-    } || opt.has(Opt::Xml);
-    let printer = Rc::clone(&notifier);
-    ctx.notify = Some(if silent {
-        Rc::new(move |value| printer.count_only(value))
-    } else {
-        Rc::new(move |value| printer.print(value))
-    });
-    Ok(Invocation { command, opt, args, out, ctx, notifier, messages: None })
-}
-
-/// The configuration of working copies.
-fn working_copy_options(ctx: &Context) -> SvnResult<sapwood_wc::Options> {
-    let config = ctx.config();
-    let extensions = config.get("miscellany", "preserved-conflict-file-exts");
-    let extensions = extensions.unwrap_or_default();
-    let timeout = config.get_i64("working-copy", "busy-timeout", 10_000)?;
-    let no_wait = std::env::var_os(NO_WAIT).is_some_and(|value| value == "yes");
-    Ok(sapwood_wc::Options {
-        wait_for_tick: !no_wait,
-        recorded: sapwood_wc::clock::RecordedTimes::default(),
-        access: sapwood_wc::db::Access {
-            exclusive: config.get_bool("working-copy", "exclusive-locking", false)?,
-            busy_timeout: Duration::from_millis(u64::try_from(timeout).unwrap_or(0)),
-        },
-        use_commit_times: config.get_bool("miscellany", "use-commit-times", false)?,
-        preserved_extensions: extensions
-            .split([' ', ',', '\n', '\r', '\t', '\u{b}'])
-            .filter(|word| !word.is_empty())
-            .map(str::to_owned)
-            .collect(),
-        zone: crate::user_date::zone(),
-        monitor: Some(crate::watch::socket()),
-        meter: sapwood_core::Meter::default(),
-    })
-}
-
-/// The default for conflicts without `--accept`.
-fn choose_conflicts(command: &Command, opt: &mut Options, interactive: bool) -> SvnResult<()> {
-    if opt.non_interactive {
-        let asks = match opt.accept {
-            Some(Accept::Edit) => Some("edit"),
-            Some(Accept::Launch) => Some("launch"),
-            _ => None,
-        };
-        if let Some(word) = asks {
-            return Err(usage_error(format!(
-                "--accept={word} incompatible with --non-interactive"
-            )));
-        }
-        opt.accept.get_or_insert(Accept::Recommended);
-    }
-    if !interactive {
-        if command.name == "resolve" {
-            opt.non_interactive = true;
-        }
-        opt.accept.get_or_insert(Accept::Postpone);
-    }
-    Ok(())
-}
-
-/// Adds a hint to errors that the user can do something about.
-fn decorate(error: SvnError, invocation: &Invocation) -> SvnError {
-    let mut error = error;
-    let code = error.code();
-    if [ErrorCode::CL_INSUFFICIENT_ARGS, ErrorCode::CL_ARG_PARSING_ERROR].contains(&code) {
-        error = error
-            .context(format!("Try 'svn help {}' for more information", invocation.command.name));
-    }
-    if code == ErrorCode::WC_UPGRADE_REQUIRED {
-        error = error.context("Please see the 'svn upgrade' command");
-    }
-    if code == ErrorCode::AUTHN_FAILED && invocation.opt.non_interactive {
-        error = error.context(
-            "Authentication failed and interactive prompting is disabled; see the \
-             --force-interactive option",
-        );
-        if invocation.opt.file_name.as_deref() == Some("-") {
-            error = error.context(
-                "Reading file from standard input because of -F option; this can interfere with \
-                 interactive prompting",
-            );
-        }
-    }
-    if error.has_code(ErrorCode::WC_LOCKED) {
-        error = error
-            .context("Run 'svn cleanup' to remove locks (type 'svn help cleanup' for details)");
-    }
-    if code == ErrorCode::SQLITE_BUSY {
-        error = error.context(
-            "Another process is blocking the working copy database, or the underlying filesystem \
-             does not support file locking; if the working copy is on a network filesystem, make \
-             sure file locking has been enabled on the file server",
-        );
-    }
-    let session = &invocation.opt.session;
-    if error.has_code(ErrorCode::RA_CANNOT_CREATE_TUNNEL)
-        && (session.has(name::USERNAME) || session.has(name::PASSWORD))
-    {
-        error = error.context(
-            "When using svn+ssh:// URLs, keep in mind that the --username and --password options \
-             are ignored because authentication is performed by SSH, not Subversion",
-        );
-    }
-    error
-}
-
-/// E205009: what is not committed takes no message.
-fn local_operation_has_no_message() -> SvnError {
-    SvnError::new(
-        ErrorCode::CL_UNNECESSARY_LOG_MESSAGE,
-        "Local, non-commit operations do not take a log message or revision properties",
-    )
-}
-
-impl Invocation {
-    /// An error when an external could not be fetched: the cause is already reported.
-    pub(crate) fn check_externals(&self) -> SvnResult<()> {
-        if !self.notifier.externals_failed() {
-            return Ok(());
-        }
-        Err(SvnError::new(
-            ErrorCode::CL_ERROR_PROCESSING_EXTERNALS,
-            "Failure occurred processing one or more externals definitions",
-        ))
-    }
-
-    /// Whether an option was given.
-    pub(crate) fn has(&self, opt: Opt) -> bool {
-        self.opt.has(opt)
-    }
-
-    /// Passes over an error of one target, as a warning, when its code is one of those that are no
-    /// reason to stop; `Ok(None)` then.
-    pub(crate) fn tolerate<T>(
-        &self,
-        result: SvnResult<T>,
-        codes: &[ErrorCode],
-        seen: &mut Vec<ErrorCode>,
-    ) -> SvnResult<Option<T>> {
-        match result {
-            Ok(value) => Ok(Some(value)),
-            Err(error) if codes.contains(&error.code()) => {
-                if !seen.contains(&error.code()) {
-                    seen.push(error.code());
-                }
-                if !self.has(Opt::Quiet) {
-                    self.out.warn(&error);
-                }
-                Ok(None)
-            }
-            Err(error) => Err(error),
-        }
-    }
-
-    /// Has committed revisions reported, unless that is not wanted.
-    pub(crate) fn notify_commits(&mut self) {
-        if !self.has(Opt::Quiet) {
-            self.always_notify_commits(String::new());
-        }
-    }
-
-    /// Has committed revisions reported, after another line.
-    pub(crate) fn always_notify_commits(&mut self, before: String) {
-        let out = self.out.clone();
-        self.ctx.committed = Some(Box::new(move |info| {
-            out.text(&before)?;
-            let gargle = "SVN_I_LOVE_PANGALACTIC_GARGLE_BLASTERS";
-            let answer = if info.revision.0 == 42 && std::env::var_os(gargle).is_some() {
-                " (the answer to life, the universe, and everything)"
-            } else {
-                ""
-            };
-            out.text(&format!("Committed revision {}{answer}.\n", info.revision))?;
-            if let Some(warning) = &info.post_commit_error {
-                out.text(&format!("\nWarning: {warning}\n"))?;
-            }
-            out.show()
-        }));
-    }
 }
 
 #[cfg(test)]

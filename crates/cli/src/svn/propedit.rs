@@ -118,7 +118,7 @@ fn of_target(invocation: &mut Invocation, name: &str, target: &str) -> SvnResult
     if !is_url {
         let opt = &invocation.opt;
         if opt.message.is_some() || opt.file_data.is_some() || opt.revprops.is_some() {
-            return Err(super::local_operation_has_no_message());
+            return Err(super::invocation::local_operation_has_no_message());
         }
         let node = sapwood_client::working::Node::find(&invocation.ctx, target)?;
         base_dir = match node.kind()? {

@@ -32,7 +32,7 @@ type Fs = sapwood_fsx::Filesystem;
 impl Backend for Fs {
     type Itself = Self;
     type Root = sapwood_fsx::Root;
-    type Node = sapwood_fsx::TreeNode;
+    type Node = sapwood_fsx::Node;
     type Directory = Arc<sapwood_fsx::Directory>;
     type Children = Arc<sapwood_fsx::Directory>;
     type Contents = sapwood_fsx::Contents;
@@ -124,7 +124,7 @@ impl Root for sapwood_fsx::Root {
     }
 }
 
-impl Node for sapwood_fsx::TreeNode {
+impl Node for sapwood_fsx::Node {
     type Fs = Fs;
 
     common::node!();

@@ -154,7 +154,7 @@ impl Txn {
     /// Completes the prototype.
     fn write_revision(&mut self, plan: &mut Plan) -> Result<()> {
         let mut root_item = 0;
-        for at in self.post_order()? {
+        for at in self.tree.post_order()? {
             root_item = self.write_node(at, plan)?;
         }
         let changes_at = self.proto.begin();
@@ -174,32 +174,6 @@ impl Txn {
             let trailer = Trailer { root: root_item, changes: changes_at };
             self.proto.append_with(|out| trailer.write(out))
         }
-    }
-
-    /// The transaction's nodes that are part of its tree, children before parents.
-    pub(super) fn post_order(&self) -> Result<Vec<usize>> {
-        let mut order = Vec::new();
-        let mut todo = vec![(ROOT, false)];
-        while let Some((at, seen)) = todo.pop() {
-            if seen {
-                order.push(at);
-                continue;
-            }
-            todo.push((at, true));
-            let Some(entries) = &self.tree.txn_node(at)?.entries else { continue };
-            for (_, id) in entries.changed.values().rev().flatten() {
-                if id.revision().is_none()
-                    && let Some(child) = self.tree.place_of(id)
-                {
-                    todo.push((child, false));
-                }
-            }
-            // Each node has one place in the tree, or the tree is none.
-            if order.len().plus(todo.len()) > self.tree.nodes.len().times(2) {
-                return Err(Error::Corrupt("Transaction's tree has a cycle".into()));
-            }
-        }
-        Ok(order)
     }
 
     /// Writes one node-revision and what belongs to it: its item.

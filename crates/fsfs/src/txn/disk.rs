@@ -49,7 +49,7 @@ impl Txn {
             Folder::Unread | Folder::Whole(_) => self.read_txn_props()?,
         }
         self.proto.publish()?;
-        for at in self.post_order()? {
+        for at in self.tree.post_order()? {
             self.write_node_files(at)?;
         }
         let mut text = Vec::new();

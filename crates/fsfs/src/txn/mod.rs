@@ -32,6 +32,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use sapwood_core::{Md5, Revnum, Sha1};
 use sapwood_fs_common::commit_info::CommitInfo;
+use sapwood_fs_common::rep_cache::OpenRepCache;
 use sapwood_fsfs_format::since;
 use sapwood_fsfs_format::{Representation, Uniquifier};
 
@@ -50,7 +51,6 @@ use proto::ProtoRev;
 use sapwood_store::Stamp;
 use sapwood_store::write::HeldLock;
 use saved::SavedTxn;
-use sharing::OpenRepCache;
 
 /// What all writers to one filesystem share, in this process.
 #[derive(Debug, Default)]

@@ -12,40 +12,7 @@ use super::rep_batch::Filter;
 use crate::contents::TextReader;
 use crate::error::{Error, Result};
 use crate::pack::PackOptions;
-use sapwood_fs_common::rep_cache::{RepCache, Row};
-
-/// The open database, which all writers to one filesystem share.
-#[derive(Debug, Default)]
-pub(crate) struct OpenRepCache {
-    cache: Option<RepCache>,
-    /// Which file it is: administrators remove it to start anew.
-    inode: u64,
-}
-
-impl OpenRepCache {
-    /// Closes the database: whether it was open. The next to need it opens it again.
-    pub(crate) fn close(&mut self) -> bool {
-        self.cache.take().is_some()
-    }
-
-    /// The open database. When there is none: makes it if `create`.
-    fn get(&mut self, writer: &Writer, create: bool) -> Result<Option<&mut RepCache>> {
-        let path = writer.fs.fs.file(names::REP_CACHE);
-        let inode = || writer.storage.stamp(&path).ok().map(|stamp| stamp.inode);
-        let before = inode();
-        if before.is_none() && !create {
-            return Ok(None);
-        }
-        if before != Some(self.inode) {
-            self.cache = None;
-        }
-        if self.cache.is_none() {
-            self.cache = Some(writer.fs.fs.open_rep_cache(&*writer.storage)?);
-            self.inode = inode().unwrap_or_default();
-        }
-        Ok(self.cache.as_mut())
-    }
-}
+use sapwood_fs_common::rep_cache::{RepCacheFile, Row};
 
 impl Writer {
     /// An earlier revision's representation of the text that `rep`, which has a SHA-1, describes.
@@ -90,12 +57,10 @@ impl Writer {
         batch.is_for(stamp.map(|s| s.inode));
         if batch.wants_filter(stamp.map_or(0, |s| s.len)) {
             let mut filter = Filter::new();
-            if let Some(cache) = self.common.rep_cache.lock().get(self, false)? {
-                cache.rows(Revnum::ZERO, Revnum(u64::MAX), &mut |row| {
-                    filter.add(&row.sha1);
-                    Ok(())
-                })?;
-            }
+            self.common.rep_cache.lock().each(&self.rep_cache_file(), &mut |row| {
+                filter.add(&row.sha1);
+                Ok(())
+            })?;
             batch.set_filter(filter);
             if !batch.may_have(&sha1) {
                 return Ok(None);
@@ -105,11 +70,12 @@ impl Writer {
         self.ask_for_row(sha1)
     }
 
+    fn rep_cache_file(&self) -> RepCacheFile<'_> {
+        self.fs.fs.rep_cache_file(&*self.storage)
+    }
+
     fn ask_for_row(&self, sha1: Sha1) -> Result<Option<Row>> {
-        match self.common.rep_cache.lock().get(self, false)? {
-            Some(cache) => Ok(cache.find(sha1)?),
-            None => Ok(None),
-        }
+        Ok(self.common.rep_cache.lock().find(&self.rep_cache_file(), sha1)?)
     }
 
     /// Reads the text of `old`, which must have its MD5.
@@ -187,17 +153,7 @@ impl Writer {
     /// Lets later revisions share the representations that committed revisions brought. That some
     /// are not found later does no harm, so this does not fail the commit.
     pub(super) fn write_rows(&self, rows: &[Row]) -> Result<()> {
-        let mut opened = self.common.rep_cache.lock();
-        let added = match opened.get(self, true) {
-            Ok(Some(cache)) => cache.add(rows).map_err(Error::from),
-            Ok(None) => Ok(()),
-            Err(e) => Err(e),
-        };
-        if added.is_err() {
-            // It may be the connection that is broken.
-            opened.cache = None;
-        }
-        added
+        Ok(self.common.rep_cache.lock().add(&self.rep_cache_file(), rows)?)
     }
 
     /// Notes what went wrong after a revision was there.
@@ -226,9 +182,6 @@ impl Writer {
     /// # Errors
     /// E200030 and kin, for what SQLite reports.
     pub fn forget_younger_reps(&self, youngest: Revnum) -> Result<()> {
-        match self.common.rep_cache.lock().get(self, false)? {
-            Some(cache) => Ok(cache.remove_younger(youngest)?),
-            None => Ok(()),
-        }
+        Ok(self.common.rep_cache.lock().remove_younger(&self.rep_cache_file(), youngest)?)
     }
 }

@@ -101,7 +101,7 @@ impl Txn {
     /// Completes the prototype but for its indexes.
     pub(super) fn write_revision(&mut self, revision: Revnum) -> Result<Vec<WrittenNode>> {
         let mut written = Vec::new();
-        for at in self.post_order()? {
+        for at in self.tree.post_order()? {
             written.push(self.write_node(at, revision)?);
         }
         let changes = std::mem::take(&mut self.tree.changes);
@@ -114,30 +114,6 @@ impl Txn {
         })?;
         self.proto.end(ItemType::Changes, CHANGES)?;
         Ok(written)
-    }
-
-    /// The transaction's nodes that are part of its tree, children before parents.
-    pub(super) fn post_order(&self) -> Result<Vec<usize>> {
-        let mut order = Vec::new();
-        let mut todo = vec![(ROOT, false)];
-        while let Some((at, seen)) = todo.pop() {
-            if seen {
-                order.push(at);
-                continue;
-            }
-            todo.push((at, true));
-            let Some(entries) = &self.tree.txn_node(at)?.entries else { continue };
-            for (_, id) in entries.changed.values().rev().flatten() {
-                if let Some(child) = self.tree.place_of(id) {
-                    todo.push((child, false));
-                }
-            }
-            // Each node has one place in the tree, or the tree is none.
-            if order.len().plus(todo.len()) > self.tree.nodes.len().times(2) {
-                return Err(Error::Corrupt("Transaction's tree has a cycle".into()));
-            }
-        }
-        Ok(order)
     }
 
     /// Writes one node-revision and what belongs to it.

@@ -82,7 +82,7 @@ impl Txn {
             true => self.info.props = self.writer.fs.txn_props(&self.name())?,
         }
         self.proto.publish()?;
-        for at in self.post_order()? {
+        for at in self.tree.post_order()? {
             self.write_node_files(at)?;
         }
         let mut text = Vec::new();

@@ -6,7 +6,7 @@
 use std::collections::HashSet;
 
 use sapwood_core::{CancelToken, ErrorCode, Revnum, Sha1, SvnError};
-use sapwood_fs_common::rep_cache::{self, RepCache, Row, Schema};
+use sapwood_fs_common::rep_cache::{RepCacheFile, Row, Schema};
 use sapwood_fsx_format::{ChangeSet, Id, Representation};
 
 use super::Writer;
@@ -18,34 +18,6 @@ const POSSIBLE_ROWS: usize = 1 << 20;
 /// The first bytes of a SHA-1, which others hardly have.
 fn beginning(sha1: &Sha1) -> u64 {
     sha1.0.first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes))
-}
-
-/// The open database.
-#[derive(Debug, Default)]
-pub(super) struct OpenRepCache {
-    cache: Option<RepCache>,
-    /// Which file it is: administrators remove it to start anew.
-    inode: u64,
-}
-
-impl OpenRepCache {
-    /// The open database. When there is none: makes it if `create`.
-    fn get(&mut self, writer: &Writer, create: bool) -> Result<Option<&mut RepCache>> {
-        let path = writer.fs.0.file(rep_cache::NAME);
-        let inode = || writer.storage.stamp(&path).ok().map(|stamp| stamp.inode);
-        let before = inode();
-        if before.is_none() && !create {
-            return Ok(None);
-        }
-        if before != Some(self.inode) {
-            self.cache = None;
-        }
-        if self.cache.is_none() {
-            let opened = RepCache::open(&writer.fs.0.db, &*writer.storage, Schema::V1)?;
-            (self.cache, self.inode) = (Some(opened), inode().unwrap_or(0));
-        }
-        Ok(self.cache.as_mut())
-    }
 }
 
 impl Writer {
@@ -87,10 +59,11 @@ impl Writer {
         if self.possible_rows.lock().as_ref().is_some_and(|rows| !rows.contains(&beginning)) {
             return Ok(None);
         }
-        match self.rep_cache.lock().get(self, false)? {
-            Some(cache) => Ok(cache.find(sha1)?),
-            None => Ok(None),
-        }
+        Ok(self.rep_cache.lock().find(&self.rep_cache_file(), sha1)?)
+    }
+
+    fn rep_cache_file(&self) -> RepCacheFile<'_> {
+        RepCacheFile { db: &self.fs.0.db, storage: &*self.storage, schema: Schema::V1 }
     }
 
     /// Says that there are no rows yet, of a filesystem without revisions: then only what is added by this writer is looked for in
@@ -124,13 +97,7 @@ impl Writer {
             return Ok(());
         }
         self.note_rows(rows);
-        let mut opened = self.rep_cache.lock();
-        let added = match opened.get(self, true)? {
-            Some(cache) => cache.add(rows).map_err(Error::from),
-            None => Ok(()),
-        };
-        // It may be the connection that is broken.
-        added.inspect_err(|_| opened.cache = None)
+        Ok(self.rep_cache.lock().add(&self.rep_cache_file(), rows)?)
     }
 
     /// Packs complete shards after a commit. Like [`Self::add_rows`], this does not fail it.
@@ -153,9 +120,6 @@ impl Writer {
     /// # Errors
     /// E200030 and kin, for what SQLite reports.
     pub fn forget_younger_reps(&self, youngest: Revnum) -> Result<()> {
-        match self.rep_cache.lock().get(self, false)? {
-            Some(cache) => Ok(cache.remove_younger(youngest)?),
-            None => Ok(()),
-        }
+        Ok(self.rep_cache.lock().remove_younger(&self.rep_cache_file(), youngest)?)
     }
 }

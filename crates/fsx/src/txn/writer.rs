@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 use sapwood_core::{ErrorCode, Revnum, Sha1, SvnError};
-use sapwood_fs_common::rep_cache::Row;
+use sapwood_fs_common::rep_cache::{OpenRepCache, Row};
 use sapwood_fsfs_format::base36::Base36;
 use sapwood_fsx_format::Id;
 use sapwood_fsx_format::layout::{Layout, names};
@@ -15,7 +15,6 @@ use sapwood_store::write::{lock_failure, lock_or_create};
 use sapwood_store::{HeldLock, WriteStorage, uuid};
 
 use super::engine::TxnNumber;
-use super::sharing::OpenRepCache;
 use super::source::CommittedNodes;
 use crate::config::WriteConfig;
 use crate::error::{Error, Result};
