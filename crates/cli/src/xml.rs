@@ -44,19 +44,31 @@ pub(crate) fn close(out: &mut String, name: &str) {
     out.push_str(">\n");
 }
 
+/// What a character is written as, if not as itself.
+const fn entity(c: char, attribute: bool) -> Option<&'static str> {
+    Some(match c {
+        '&' => "&amp;",
+        '<' => "&lt;",
+        '>' => "&gt;",
+        '\r' => "&#13;",
+        '"' if attribute => "&quot;",
+        '\'' if attribute => "&apos;",
+        '\n' if attribute => "&#10;",
+        '\t' if attribute => "&#9;",
+        _ => return None,
+    })
+}
+
 /// Appends text with entities.
 pub(crate) fn escape(out: &mut String, text: &str, attribute: bool) {
-    for c in text.chars() {
-        match c {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '\r' => out.push_str("&#13;"),
-            '"' if attribute => out.push_str("&quot;"),
-            '\'' if attribute => out.push_str("&apos;"),
-            '\n' if attribute => out.push_str("&#10;"),
-            '\t' if attribute => out.push_str("&#9;"),
-            c => out.push(c),
+    for piece in text.split_inclusive(|c| entity(c, attribute).is_some()) {
+        let mut chars = piece.chars();
+        match chars.next_back().and_then(|last| entity(last, attribute)) {
+            Some(entity) => {
+                out.push_str(chars.as_str());
+                out.push_str(entity);
+            }
+            None => out.push_str(piece),
         }
     }
 }

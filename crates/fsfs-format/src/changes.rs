@@ -61,6 +61,26 @@ impl<'a> Changes<'a> {
     pub const fn spelt(bytes: &'a [u8]) -> Self {
         Self { is_spelt: true, ..Self::new(bytes) }
     }
+    /// Whether `bytes` hold a list to its end, or to what more bytes would not make sound: what is cut off need not be
+    /// parsed before more of it was read.
+    #[must_use]
+    pub fn may_be_whole(bytes: &[u8]) -> bool {
+        let is_cut = |error| matches!(error, Error::UnexpectedEnd(_));
+        if ChangeRef::parse(bytes).is_err_and(|error| !is_cut(error)) {
+            return true;
+        }
+        let mut rest = bytes;
+        loop {
+            match text::line(rest) {
+                Some((b"", _)) => return true,
+                Some((_, source)) => match text::line(source) {
+                    Some((_, after)) => rest = after,
+                    None => return rest.len() > LINE_LEN,
+                },
+                None => return rest.len() > LINE_LEN,
+            }
+        }
+    }
     /// How many bytes have been taken, with the blank line once it was met.
     #[must_use]
     pub const fn consumed(&self) -> usize {

@@ -14,6 +14,7 @@ pub(crate) const CHANGES: Kind<ChangedPaths> =
 
 /// The list at the start of `bytes`, which nothing follows when `is_end`.
 pub(crate) fn parse(bytes: &[u8], is_end: bool) -> sapwood_fsfs_format::Result<ChangedPaths> {
+    check_whole(bytes, is_end)?;
     parse_and(bytes, |list, _| {
         if list.is_terminated() || is_end {
             Ok(())
@@ -30,6 +31,7 @@ pub(crate) fn parse_last(
     is_end: bool,
     trailer: &Trailer,
 ) -> sapwood_fsfs_format::Result<ChangedPaths> {
+    check_whole(bytes, is_end)?;
     let mut last = Vec::new();
     trailer.write(&mut last);
     parse_and(bytes, |list, rest| {
@@ -42,6 +44,14 @@ pub(crate) fn parse_last(
             Err(sapwood_fsfs_format::Error::UnexpectedEnd("changed paths"))
         }
     })
+}
+
+/// Asks for more of a list that is cut off, before any of it is parsed.
+fn check_whole(bytes: &[u8], is_end: bool) -> sapwood_fsfs_format::Result<()> {
+    if is_end || Changes::may_be_whole(bytes) {
+        return Ok(());
+    }
+    Err(sapwood_fsfs_format::Error::UnexpectedEnd("changed paths"))
 }
 
 /// The list at the start of `bytes`. `check` sees how it ended, and what follows.

@@ -12,7 +12,7 @@ use sapwood_core::{
 };
 use sapwood_delta::TextDelta;
 use sapwood_fs::read_ahead::{BATCH as AHEAD_BATCH, ColdReads, NodesWanted};
-use sapwood_fs::{Filesystem, Node, NodeId, RevpropsSnapshot};
+use sapwood_fs::{Filesystem, Node, NodeId, RevpropsSnapshot, Root};
 
 use crate::authorizer::PathAuthorizer;
 use crate::error::Result;
@@ -120,6 +120,14 @@ fn not_a_file(path: &FsPath, revision: Revnum) -> crate::Error {
     SvnError::new(ErrorCode::FS_NOT_FILE, message).into()
 }
 
+/// Whether a tree is known to have no mergeinfo at all.
+fn is_without_mergeinfo(root: &Root) -> Result<bool> {
+    Ok(root.fs().require_mergeinfo().is_ok() && {
+        let top = root.node(FsPath::ROOT)?;
+        top.mergeinfo_count() == 0 && !top.has_mergeinfo()
+    })
+}
+
 /// Finds the revisions to send.
 struct Finder<'a> {
     fs: &'a Filesystem,
@@ -190,16 +198,14 @@ impl Finder<'_> {
 
     /// What was merged into the file at `path` in `revision`, or merged in reverse.
     fn merged_here(&self, path: &FsPath, revision: Revnum) -> Result<Option<Mergeinfo>> {
-        let changed = self.fs.changed_paths(revision)?;
-        let maybe = changed.iter().any(|c| {
-            c.prop_mod && c.mergeinfo_mod != Some(false) && path::is_ancestor(c.path, path)
-        });
-        if !maybe {
+        let root = self.fs.revision_root(revision)?;
+        let before = self.fs.revision_root(revision.prev().unwrap_or(Revnum::ZERO))?;
+        // The trees are asked first: what a revision changed may be a list of all files.
+        let is_none = is_without_mergeinfo(&root)? && is_without_mergeinfo(&before)?;
+        if is_none || !self.changed_mergeinfo(path, revision)? {
             return Ok(None);
         }
-        let root = self.fs.revision_root(revision)?;
         let now = for_path(&root, path, Inherit::Inherited, true)?;
-        let before = self.fs.revision_root(revision.prev().unwrap_or(Revnum::ZERO))?;
         let before = match for_path(&before, path, Inherit::Inherited, true) {
             Ok(before) => before,
             Err(e) => {
@@ -211,6 +217,14 @@ impl Finder<'_> {
         let (deleted, mut changed) = Mergeinfo::diff_options(before.as_ref(), now.as_ref(), false);
         changed.merge(&deleted);
         Ok((!changed.is_empty()).then_some(changed))
+    }
+
+    /// Whether `revision` may have changed the mergeinfo of `path` or of a folder above it.
+    fn changed_mergeinfo(&self, path: &FsPath, revision: Revnum) -> Result<bool> {
+        let changed = self.fs.changed_paths(revision)?;
+        Ok(changed.iter().any(|c| {
+            c.prop_mod && c.mergeinfo_mod != Some(false) && path::is_ancestor(c.path, path)
+        }))
     }
 
     /// The revisions that were merged into `mainline`, and into those, and so on; youngest first.

@@ -5,12 +5,12 @@
 use std::path::Path;
 
 use sapwood_testkit::counted::Cost;
-use sapwood_testkit::counted::Order::Linear;
+use sapwood_testkit::counted::Order::{Constant, Linear};
 use sapwood_testkit::counted::{dialogue, grows};
 
 use crate::growth::admin::{ours, start};
 use crate::growth::made::{Made, text};
-use crate::growth::sizes::flat;
+use crate::growth::sizes::{Size, everything, flat};
 
 /// Something with `n` lines or the like.
 type Content = fn(u64) -> String;
@@ -246,4 +246,14 @@ fn filesystems_configuration() {
     by_configuration("svnlook youngest", start(), &OPTIONS, |made| {
         ours(made, "svnlook youngest R").cost()
     });
+}
+
+/// Where nothing was merged, `blame -g` reads no list of what a revision changed.
+#[test]
+fn blame_of_merges_beside_many_files() {
+    let cost = |entries| {
+        let made = everything(Size { entries, ..Size::NONE }).load();
+        ours(&made, "svn blame -g U/c/f").cost()
+    };
+    grows("svn blame -g", 300, Constant, start(), cost);
 }
