@@ -12,7 +12,7 @@ use sapwood_core::{
 };
 use sapwood_delta::TextDelta;
 use sapwood_fs::read_ahead::{BATCH as AHEAD_BATCH, ColdReads, NodesWanted};
-use sapwood_fs::{Filesystem, Node, NodeId, RevpropsSnapshot, Root};
+use sapwood_fs::{Filesystem, Node, NodeId, RevpropsSnapshot};
 
 use crate::authorizer::PathAuthorizer;
 use crate::error::Result;
@@ -120,14 +120,6 @@ fn not_a_file(path: &FsPath, revision: Revnum) -> crate::Error {
     SvnError::new(ErrorCode::FS_NOT_FILE, message).into()
 }
 
-/// Whether a tree is known to have no mergeinfo at all.
-fn is_without_mergeinfo(root: &Root) -> Result<bool> {
-    Ok(root.fs().require_mergeinfo().is_ok() && {
-        let top = root.node(FsPath::ROOT)?;
-        top.mergeinfo_count() == 0 && !top.has_mergeinfo()
-    })
-}
-
 /// Finds the revisions to send.
 struct Finder<'a> {
     fs: &'a Filesystem,
@@ -198,22 +190,20 @@ impl Finder<'_> {
 
     /// What was merged into the file at `path` in `revision`, or merged in reverse.
     fn merged_here(&self, path: &FsPath, revision: Revnum) -> Result<Option<Mergeinfo>> {
-        let root = self.fs.revision_root(revision)?;
-        let before = self.fs.revision_root(revision.prev().unwrap_or(Revnum::ZERO))?;
-        // The trees are asked first: what a revision changed may be a list of all files.
-        let is_none = is_without_mergeinfo(&root)? && is_without_mergeinfo(&before)?;
-        if is_none || !self.changed_mergeinfo(path, revision)? {
+        let mergeinfo_in =
+            |revision| for_path(&self.fs.revision_root(revision)?, path, Inherit::Inherited, true);
+        let now = mergeinfo_in(revision);
+        let before = mergeinfo_in(revision.prev().unwrap_or(Revnum::ZERO)).map_err(SvnError::from);
+        // Nothing was merged into a new path.
+        if before.as_ref().is_err_and(SvnError::is_no_node) {
             return Ok(None);
         }
-        let now = for_path(&root, path, Inherit::Inherited, true)?;
-        let before = match for_path(&before, path, Inherit::Inherited, true) {
-            Ok(before) => before,
-            Err(e) => {
-                let e = SvnError::from(e);
-                // Nothing was merged into a new path.
-                return if e.is_no_node() { Ok(None) } else { Err(e.into()) };
-            }
-        };
+        // What a revision changed may be a list of all files: it is read where the answer depends on it.
+        let is_same = matches!((&now, &before), (Ok(now), Ok(before)) if now == before);
+        if is_same || !self.changed_mergeinfo(path, revision)? {
+            return Ok(None);
+        }
+        let (now, before) = (now?, before?);
         let (deleted, mut changed) = Mergeinfo::diff_options(before.as_ref(), now.as_ref(), false);
         changed.merge(&deleted);
         Ok((!changed.is_empty()).then_some(changed))
