@@ -14,9 +14,11 @@ mod uncached;
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use sapwood_core::paths::{FsPath, RelPath, RelPathBuf, Url, UrlBuf};
+use sapwood_core::paths::{RelPath, RelPathBuf, Url, UrlBuf};
 use sapwood_core::{NodeKind, Revnum, SvnResult};
-use sapwood_ra::session::{FetchedDir, HeadNode, InheritedProps, ListRequest, Nodes, SessionInfo};
+use sapwood_ra::session::{
+    EntryReceiver, FetchedDir, HeadNode, InheritedProps, ListRequest, Nodes, SessionInfo,
+};
 use sapwood_ra::{Capability, Dirent, DirentFields, Session, Settings};
 use sapwood_wc::WorkingCopy;
 
@@ -191,11 +193,7 @@ impl Nodes for SessionWithCache {
         self.there()?.get_dir(at, revision, entries, want_props)
     }
 
-    fn list(
-        &self,
-        request: &ListRequest<'_>,
-        receiver: &mut dyn FnMut(&FsPath, &Dirent) -> SvnResult<()>,
-    ) -> SvnResult<()> {
+    fn list(&self, request: &ListRequest<'_>, receiver: EntryReceiver<'_>) -> SvnResult<()> {
         self.there()?.list(request, receiver)
     }
 

@@ -7,7 +7,7 @@ use sapwood_core::fold::fold;
 use sapwood_core::paths::{FsPath, FsPathBuf, RelPath, RelPathBuf, Url, UrlBuf};
 use sapwood_core::props::names;
 use sapwood_core::{Depth, ErrorCode, NodeKind, Revnum, SvnError, SvnResult, glob};
-use sapwood_ra::{Dirent, DirentFields, ListRequest, Lock, Session};
+use sapwood_ra::{Dirent, DirentFields, EntryReceiver, ListRequest, Lock, Session};
 
 use crate::context::Context;
 use crate::externals;
@@ -155,7 +155,7 @@ pub fn by_hand(
     session: &dyn Session,
     request: &ListRequest<'_>,
     revision: Revnum,
-    receiver: &mut dyn FnMut(&FsPath, &Dirent) -> SvnResult<()>,
+    receiver: EntryReceiver<'_>,
 ) -> SvnResult<()> {
     walk(session, request, revision, None, receiver)
 }
@@ -166,7 +166,7 @@ fn walk(
     request: &ListRequest<'_>,
     revision: Revnum,
     mut externals: Option<&mut Vec<(UrlBuf, String)>>,
-    receiver: &mut dyn FnMut(&FsPath, &Dirent) -> SvnResult<()>,
+    receiver: EntryReceiver<'_>,
 ) -> SvnResult<()> {
     let top = session.stat(request.path, Some(revision))?.ok_or_else(|| {
         let message = format!("URL '{}' non-existent in revision {revision}", session.url());

@@ -3,7 +3,7 @@
 use sapwood_core::exact::Exact;
 use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::{ErrorCode, Revnum, SvnError, SvnResult};
-use sapwood_ra::{LogEntry, LogRequest, RevpropSelection, Session};
+use sapwood_ra::{LogReceiver, LogRequest, RevpropSelection, Session};
 
 use crate::context::Context;
 use crate::open::{move_to, number_at, session_at};
@@ -33,14 +33,11 @@ pub struct Request<'a> {
     pub revprops: RevpropSelection<'a>,
 }
 
-/// Takes one entry.
-pub type Receiver<'a> = &'a mut dyn FnMut(&LogEntry<'_>) -> SvnResult<()>;
-
 /// Calls `receiver` with each log entry.
 ///
 /// # Errors
 /// E195002 for revisions that make no sense for the target; those of sessions and of `receiver`.
-pub fn log(ctx: &Context, request: &Request<'_>, receiver: Receiver<'_>) -> SvnResult<()> {
+pub fn log(ctx: &Context, request: &Request<'_>, receiver: LogReceiver<'_>) -> SvnResult<()> {
     let url = is_url(request.target);
     if url && request.peg.needs_working_copy() {
         return Err(SvnError::new(
@@ -91,7 +88,7 @@ fn run(
     youngest: Revnum,
     request: &Request<'_>,
     paths: &[&RelPath],
-    receiver: Receiver<'_>,
+    receiver: LogReceiver<'_>,
 ) -> SvnResult<()> {
     let here = session.url();
     let mut left = request.limit;

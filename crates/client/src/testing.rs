@@ -16,10 +16,11 @@ use sapwood_core::{
 };
 use sapwood_delta::Editor;
 use sapwood_ra::session::{
-    CommitEditor, CommitRequest, Commits, Edits, FetchedDir, FetchedFile, FileReceiver,
-    FileRevReceiver, FileRevsRequest, Files, HeadNode, History, InheritedProps, ListRequest,
-    LockReceiver, Locks, LogChange, LogEntry, LogRequest, MergeinfoRequest, Nodes, ReplayRequest,
-    Report, ReportRequest, Revisions, RevpropChange, SessionInfo,
+    CommitEditor, CommitRequest, Commits, Edits, EntryReceiver, FetchedDir, FetchedFile,
+    FileReceiver, FileRevReceiver, FileRevsRequest, Files, HeadNode, History, InheritedProps,
+    ListRequest, LockReceiver, Locks, LogChange, LogEntry, LogReceiver, LogRequest,
+    MergeinfoRequest, Nodes, ReplayRequest, Report, ReportRequest, Revisions, RevpropChange,
+    SessionInfo,
 };
 use sapwood_ra::{Capability, Dirent, DirentFields};
 
@@ -229,11 +230,7 @@ impl Nodes for ScriptedSession {
         self.refuse("get_dir")
     }
 
-    fn list(
-        &self,
-        _: &ListRequest<'_>,
-        _: &mut dyn FnMut(&FsPath, &Dirent) -> SvnResult<()>,
-    ) -> SvnResult<()> {
+    fn list(&self, _: &ListRequest<'_>, _: EntryReceiver<'_>) -> SvnResult<()> {
         self.refuse("list")
     }
 
@@ -270,11 +267,7 @@ impl History for ScriptedSession {
         Ok(request.paths.iter().filter_map(own).collect())
     }
 
-    fn log(
-        &self,
-        request: &LogRequest<'_>,
-        receiver: &mut dyn FnMut(&LogEntry<'_>) -> SvnResult<()>,
-    ) -> SvnResult<()> {
+    fn log(&self, request: &LogRequest<'_>, receiver: LogReceiver<'_>) -> SvnResult<()> {
         self.count("log");
         let paths: Vec<FsPathBuf> = request.paths.iter().map(|path| self.at(path)).collect();
         let youngest = self.youngest();

@@ -28,10 +28,10 @@ pub use error::{Error, Result};
 pub use open::{open, open_following};
 pub use session::{
     Capability, CommitEditor, CommitInfo, CommitRequest, Commits, Dirent, DirentFields, Edits,
-    FetchedDir, FetchedFile, FileRev, FileRevReceiver, FileRevsRequest, Files, History,
-    InheritedProps, LateFailure, ListRequest, LockReceiver, Locks, LogChange, LogEntry, LogRequest,
-    MergeinfoRequest, Nodes, ReplayReceiver, ReplayRequest, ReplayedEdit, Report, ReportKind,
-    ReportRequest, Revisions, RevpropChange, Session, SessionInfo,
+    EntryReceiver, FetchedDir, FetchedFile, FileRev, FileRevReceiver, FileRevsRequest, Files,
+    History, InheritedProps, LateFailure, ListRequest, LockReceiver, Locks, LogChange, LogEntry,
+    LogReceiver, LogRequest, MergeinfoRequest, Nodes, ReplayReceiver, ReplayRequest, ReplayedEdit,
+    Report, ReportKind, ReportRequest, Revisions, RevpropChange, Session, SessionInfo,
 };
 pub use settings::Settings;
 

@@ -149,6 +149,12 @@ pub trait ReplayReceiver {
     ) -> SvnResult<()>;
 }
 
+/// Takes the revisions of a log; an error ends it.
+pub type LogReceiver<'a> = &'a mut dyn FnMut(&LogEntry<'_>) -> SvnResult<()>;
+
+/// Takes the entries of a listing, by their paths below the directory; an error ends it.
+pub type EntryReceiver<'a> = &'a mut dyn FnMut(&FsPath, &Dirent) -> SvnResult<()>;
+
 /// Called with the outcome of each path that was to be locked or unlocked.
 pub type LockReceiver<'a, T> = &'a mut dyn FnMut(&RelPath, SvnResult<T>) -> SvnResult<()>;
 
@@ -275,11 +281,7 @@ pub trait Nodes: Revisions {
     ) -> SvnResult<FetchedDir>;
     /// Sends `receiver` the nodes at and below a path: where each is in the repository and what is known. E200007 without
     /// [`Capability::List`].
-    fn list(
-        &self,
-        request: &ListRequest<'_>,
-        receiver: &mut dyn FnMut(&FsPath, &Dirent) -> SvnResult<()>,
-    ) -> SvnResult<()>;
+    fn list(&self, request: &ListRequest<'_>, receiver: EntryReceiver<'_>) -> SvnResult<()>;
     /// The properties that a path inherits from its parents in the repository.
     fn inherited_props(
         &self,
@@ -331,11 +333,7 @@ pub trait History {
     fn mergeinfo(&self, request: &MergeinfoRequest<'_>) -> SvnResult<Vec<(RelPathBuf, Mergeinfo)>>;
     /// Sends `receiver` log entries. When that fails with E200021 (cease invocation), the rest
     /// is passed over, and this error comes back.
-    fn log(
-        &self,
-        request: &LogRequest<'_>,
-        receiver: &mut dyn FnMut(&LogEntry<'_>) -> SvnResult<()>,
-    ) -> SvnResult<()>;
+    fn log(&self, request: &LogRequest<'_>, receiver: LogReceiver<'_>) -> SvnResult<()>;
     /// The places that the node at `path` in `peg` has in other revisions.
     fn locations(
         &self,

@@ -2,6 +2,7 @@
 //!
 //! The skels are those of the format: a name and its arguments, numbers as digits.
 
+use sapwood_core::NodeKind;
 use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::skel::Skel;
 
@@ -105,6 +106,19 @@ pub enum WorkItem {
 }
 
 impl WorkItem {
+    /// Writes a working file from its pristine text, and records its size and time.
+    pub(crate) const fn install(relpath: RelPathBuf, use_commit_times: bool) -> Self {
+        Self::FileInstall { relpath, use_commit_times, record_fileinfo: true, source: None }
+    }
+
+    /// Puts a node of this kind into its place: a directory, or a file with its pristine text.
+    pub(crate) const fn put(relpath: RelPathBuf, kind: NodeKind) -> Self {
+        match kind {
+            NodeKind::Dir => Self::DirInstall { relpath },
+            NodeKind::File => Self::install(relpath, false),
+        }
+    }
+
     /// A file that the item would read once more if it were run again.
     pub(crate) fn source(&self) -> Option<&RelPath> {
         match self {

@@ -4,7 +4,7 @@ use sapwood_core::exact::Exact;
 use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::props::names;
 use sapwood_core::{ErrorCode, Revnum, SvnError, SvnResult};
-use sapwood_ra::{LogEntry, LogRequest, RevpropSelection, Session, Settings};
+use sapwood_ra::{LogEntry, LogReceiver, LogRequest, RevpropSelection, Session, Settings};
 
 use super::{arguments, located, number, parse_limit, ranges, table, timed};
 use crate::command::{Invocation, Options, Runner, Subcommand, name, usage_error};
@@ -220,7 +220,7 @@ fn log_ranges(
     ranges: &[(Revnum, Revnum)],
     youngest: Revnum,
     request: &LogRequest<'_>,
-    receiver: &mut dyn FnMut(&LogEntry<'_>) -> SvnResult<()>,
+    receiver: LogReceiver<'_>,
 ) -> SvnResult<()> {
     let (limit, here) = (request.limit, session.url());
     let mut left = limit;

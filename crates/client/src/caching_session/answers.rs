@@ -9,7 +9,7 @@ use std::rc::{Rc, Weak};
 use sapwood_core::mergeinfo::Mergeinfo;
 use sapwood_core::paths::{FsPathBuf, RelPath, RelPathBuf};
 use sapwood_core::{Exact as _, NodeKind, Revnum, Segment, SvnResult};
-use sapwood_ra::session::{LogChange, LogEntry};
+use sapwood_ra::session::{LogChange, LogEntry, LogReceiver};
 
 use crate::shared_session::SharedSession;
 
@@ -136,10 +136,7 @@ pub(super) fn line_key(relpath: &RelPath, peg: Revnum) -> String {
     format!("{relpath}@{peg}")
 }
 
-pub(super) fn replay_entries(
-    entries: &[Entry],
-    receiver: &mut dyn FnMut(&LogEntry<'_>) -> SvnResult<()>,
-) -> SvnResult<()> {
+pub(super) fn replay_entries(entries: &[Entry], receiver: LogReceiver<'_>) -> SvnResult<()> {
     for entry in entries {
         let changes = entry.changes.iter().map(|change| LogChange {
             path: &change.path,

@@ -5,7 +5,7 @@ use sapwood_core::paths::{FsPathBuf, RelPath, RelPathBuf};
 use sapwood_core::props::names;
 use sapwood_core::{Exact as _, Revnum, RevpropSelection, Segment, SvnResult};
 use sapwood_ra::session::{
-    FileRevReceiver, FileRevsRequest, History, LogEntry, LogRequest, MergeinfoRequest,
+    FileRevReceiver, FileRevsRequest, History, LogReceiver, LogRequest, MergeinfoRequest,
 };
 
 use super::SessionWithCache;
@@ -56,11 +56,7 @@ impl History for SessionWithCache {
         )
     }
 
-    fn log(
-        &self,
-        request: &LogRequest<'_>,
-        receiver: &mut dyn FnMut(&LogEntry<'_>) -> SvnResult<()>,
-    ) -> SvnResult<()> {
+    fn log(&self, request: &LogRequest<'_>, receiver: LogReceiver<'_>) -> SvnResult<()> {
         let author_only = |names: &[&str]| names.iter().all(|name| *name == names::AUTHOR);
         let plain = matches!(request.revprops, RevpropSelection::Names(list) if author_only(list))
             && !request.include_merged_revisions;

@@ -9,8 +9,9 @@ use std::thread::{self, JoinHandle};
 use sapwood_core::{ErrorCode, Exact as _, Md5, SvnError, SvnResult};
 use sapwood_wc::translate::Translation;
 
+use super::Export;
+use super::file_form::FileForm;
 use super::source::Source;
-use super::{Export, FileForm};
 
 /// The number of files that are written together.
 const FILES: usize = 256;

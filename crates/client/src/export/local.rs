@@ -16,8 +16,10 @@ use sapwood_wc::status::{Options, State, Status};
 use sapwood_wc::view::View;
 
 use super::behind::{BackgroundWriter, FileCopy, Step, WrittenPath};
+use super::file_form::FileForm;
+use super::obstructions::refuse_existing;
 use super::source::Source;
-use super::{Export, FileForm, cannot_create_dir, notify_kind, refuse_existing};
+use super::{Export, cannot_create_dir, notify_kind};
 use crate::cat::file_time;
 use crate::context::Context;
 use crate::revision::Revision;

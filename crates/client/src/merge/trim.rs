@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use sapwood_core::paths::RelPath;
 use sapwood_core::{Revnum, SvnResult, path};
-use sapwood_ra::{LogEntry, LogRequest, RevpropSelection, Session};
+use sapwood_ra::{LogReceiver, LogRequest, RevpropSelection, Session};
 
 use super::Merge;
 use super::paths::{MergePath, parents};
@@ -20,7 +20,7 @@ pub(super) fn plain_log(
     relpath: &RelPath,
     range: (u64, u64),
     changed_paths: bool,
-    receiver: &mut dyn FnMut(&LogEntry<'_>) -> SvnResult<()>,
+    receiver: LogReceiver<'_>,
 ) -> SvnResult<()> {
     let paths = [relpath];
     let whole = LogRequest::whole(&paths, range, RevpropSelection::Names(&[]));

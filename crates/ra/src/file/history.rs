@@ -6,8 +6,8 @@ use sapwood_core::{Revnum, Segment, SvnResult};
 
 use super::{ALL, FileSession};
 use crate::session::{
-    FileRevReceiver, FileRevsRequest, History, LogEntry, LogRequest, MergeinfoRequest, once_a_path,
-    require_mergeinfo,
+    FileRevReceiver, FileRevsRequest, History, LogReceiver, LogRequest, MergeinfoRequest,
+    once_a_path, require_mergeinfo,
 };
 
 impl History for FileSession {
@@ -31,11 +31,7 @@ impl History for FileSession {
         Ok(catalog)
     }
 
-    fn log(
-        &self,
-        request: &LogRequest<'_>,
-        receiver: &mut dyn FnMut(&LogEntry<'_>) -> SvnResult<()>,
-    ) -> SvnResult<()> {
+    fn log(&self, request: &LogRequest<'_>, receiver: LogReceiver<'_>) -> SvnResult<()> {
         require_mergeinfo(self, request.include_merged_revisions)?;
         let wanted = self.all_at(request.paths);
         let wanted: Vec<&FsPath> = wanted.iter().map(FsPathBuf::as_path).collect();
@@ -91,7 +87,7 @@ impl History for FileSession {
 /// Takes the revisions of a log, as the reference's session in the same process does.
 struct Entries<'r> {
     merged: bool,
-    receiver: &'r mut dyn FnMut(&LogEntry<'_>) -> SvnResult<()>,
+    receiver: LogReceiver<'r>,
 }
 
 impl sapwood_repos::LogReceiver for Entries<'_> {

@@ -10,8 +10,8 @@ use sapwood_repos::{CommittedInfo, ListEntry, StoredDirent};
 
 use super::{ALL, FileSession};
 use crate::session::{
-    Dirent, DirentFields, FetchedDir, HeadNode, InheritedProps, ListRequest, Locks as _, Nodes,
-    Revisions as _,
+    Dirent, DirentFields, EntryReceiver, FetchedDir, HeadNode, InheritedProps, ListRequest,
+    Locks as _, Nodes, Revisions as _,
 };
 
 impl FileSession {
@@ -82,11 +82,7 @@ impl Nodes for FileSession {
         Ok(dir)
     }
 
-    fn list(
-        &self,
-        request: &ListRequest<'_>,
-        receiver: &mut dyn FnMut(&FsPath, &Dirent) -> SvnResult<()>,
-    ) -> SvnResult<()> {
+    fn list(&self, request: &ListRequest<'_>, receiver: EntryReceiver<'_>) -> SvnResult<()> {
         let root = self.fs().revision_root(self.revision(request.revision)?)?;
         let path = self.at(request.path);
         let wanted = request.of(path.as_path());

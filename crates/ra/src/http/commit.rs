@@ -1,43 +1,34 @@
 //! Commits: an editor whose calls become requests on the resources of a transaction (HTTPv2) or of
 //! an activity (DeltaV), and a MERGE at the end.
 
+mod lock_tokens;
+mod replies;
+mod route;
+
 use std::collections::HashSet;
 
 use sapwood_core::exact::Exact;
-use sapwood_core::paths::{RelPath, RelPathBuf, Url};
-use sapwood_core::{ErrorCode, Md5, NodeKind, PropList, Revnum, SvnError, SvnResult, uri};
+use sapwood_core::paths::{RelPath, RelPathBuf};
+use sapwood_core::{ErrorCode, Md5, NodeKind, PropList, Revnum, SvnError, SvnResult};
 use sapwood_delta::{EditStep, Handle, StepEditor, TextDelta, Version, write_svndiff};
-use sapwood_wire_dav::post::Post;
 use sapwood_wire_dav::propfind::Name;
 use sapwood_wire_dav::proppatch::Change;
-use sapwood_wire_dav::xml::{HEADER, Xml as _};
 use sapwood_wire_dav::{headers, merge, multistatus};
 
+use self::replies::{CREATED, ExpectedReply, ExpectedStatus};
+use self::route::Route;
 use super::client::{Call, element_of, expect_status};
 use super::edits::Spool;
-use super::endpoints::{below, path_of};
 use super::request_queue::{Order, RequestQueue};
-use super::revprops::{patched, proppatch};
 use super::session::HttpSession;
-use super::transport::{Payload, Reply};
+use super::transport::Payload;
 use crate::session::{
     COMPATIBLE_VERSION, CommitEditor, CommitInfo, CommitRequest, Commits, LateFailure,
-    SessionInfo as _, TXN_CLIENT_VERSION, TXN_USER_AGENT,
+    TXN_CLIENT_VERSION, TXN_USER_AGENT,
 };
 
-/// Bytes of an `If` header, beyond which tokens go into the body.
-const MAX_IF: usize = 4 << 10;
 /// How hard svndiff 1 is compressed.
 const COMPRESSION: u8 = 5;
-
-/// Where the changes go.
-#[derive(Debug)]
-enum Route {
-    /// A transaction: its own address, and that of the session's directory in it.
-    Txn { txn: String, root: String },
-    /// An activity.
-    Activity(String),
-}
 
 /// An open directory or file.
 #[derive(Debug)]
@@ -84,62 +75,6 @@ struct HttpCommit<'s> {
     failed: Option<LateFailure>,
     info: Option<CommitInfo>,
     ended: bool,
-}
-
-/// What is expected of a reply.
-struct ExpectedReply {
-    /// The node that an error is about.
-    about: Option<RelPathBuf>,
-    expected: ExpectedStatus,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum ExpectedStatus {
-    /// One of these statuses.
-    Status(&'static [u16]),
-    /// Nothing is there.
-    Absent,
-    /// Properties were changed.
-    Patched,
-}
-
-impl ExpectedReply {
-    /// Checks a reply.
-    fn check(&self, call: &Call<'_>, reply: Reply) -> SvnResult<()> {
-        match self.expected {
-            ExpectedStatus::Status(good) => expect_status(reply, &call.target, good)?.finish(),
-            ExpectedStatus::Patched => patched(reply, &call.target),
-            ExpectedStatus::Absent => {
-                let found = expect_status(reply, &call.target, &[200]).and_then(Reply::finish);
-                match (found, &self.about) {
-                    (Ok(()), Some(path)) => Err(SvnError::new(
-                        ErrorCode::FS_ALREADY_EXISTS,
-                        format!("File '{path}' already exists"),
-                    )),
-                    (Ok(()), None) => Err(out_of_order()),
-                    (Err(error), _) if error.is_no_node() => Ok(()),
-                    (Err(error), _) => Err(error),
-                }
-            }
-        }
-    }
-}
-
-/// The status of what was made.
-const CREATED: ExpectedStatus = ExpectedStatus::Status(&[201]);
-
-/// Checks a reply, and notes what an error is about.
-fn checked(
-    awaited: &ExpectedReply,
-    call: &Call<'_>,
-    reply: Reply,
-    failed: &mut Option<LateFailure>,
-) -> SvnResult<()> {
-    let checked = awaited.check(call, reply);
-    if checked.is_err() {
-        *failed = Some(LateFailure { path: awaited.about.clone() });
-    }
-    checked
 }
 
 fn out_of_order() -> SvnError {
@@ -197,243 +132,6 @@ impl HttpCommit<'_> {
     fn push(&mut self, node: Node) -> Handle {
         self.nodes.push(node);
         Handle(sapwood_core::exact::len64(self.nodes.len().minus(1)))
-    }
-
-    fn route(&self) -> SvnResult<&Route> {
-        self.route.as_ref().ok_or_else(out_of_order)
-    }
-
-    /// Makes a request that changes something of the transaction. In an activity each is waited for: where the next
-    /// one goes is in the replies.
-    fn request(
-        &mut self,
-        call: Call<'_>,
-        about: Option<&RelPath>,
-        expected: ExpectedStatus,
-    ) -> SvnResult<()> {
-        let awaited = ExpectedReply { about: about.map(RelPath::to_owned), expected };
-        let client = &self.session.client;
-        if let Route::Activity(_) = self.route()? {
-            let reply = client.call(&call)?;
-            return awaited.check(&call, reply);
-        }
-        let failed = &mut self.failed;
-        self.queue.push(client, call.into_owned(), awaited, &mut |awaited, call, reply| {
-            checked(&awaited, call, reply, failed)
-        })
-    }
-
-    /// Makes the last request, after the replies to all others have come.
-    fn last_request(&mut self, call: Call<'_>) -> SvnResult<Reply> {
-        let client = &self.session.client;
-        let Self { queue, failed, .. } = self;
-        queue.finish(client, &mut |awaited, call, reply| checked(&awaited, call, reply, failed))?;
-        if !queue.is_open() {
-            return client.call(&call);
-        }
-        let mut last = None;
-        let awaited = ExpectedReply { about: None, expected: ExpectedStatus::Status(&[]) };
-        let mut take = |_, _: &Call<'static>, reply| {
-            last = Some(reply);
-            Ok(())
-        };
-        queue.push(client, call.into_owned(), awaited, &mut take)?;
-        queue.finish(client, &mut take)?;
-        last.ok_or_else(|| SvnError::internal("a request that was finished has no reply"))
-    }
-
-    /// Makes the transaction or activity, and sets the revision properties.
-    fn begin(&mut self) -> SvnResult<()> {
-        let session = self.session;
-        let route = match &session.places.stubs {
-            Some(stubs) => {
-                let post = if session.places.posts_props {
-                    Post::CreateTxnWithProps(self.revprops.clone())
-                } else {
-                    Post::CreateTxn
-                };
-                let call = Call::new("POST", &stubs.me)
-                    .carrying(headers::SKEL_TYPE, Payload::Bytes(post.write().into()));
-                let reply = session.client.run_expecting(&call, &[201])?;
-                let name = |header| reply.header(header).map(str::to_owned);
-                let (root, txn) = match (name(headers::VTXN_NAME), name(headers::TXN_NAME)) {
-                    (Some(name), _) => (below(&stubs.vtxn_root, &name), below(&stubs.vtxn, &name)),
-                    (None, Some(name)) => (below(&stubs.txn_root, &name), below(&stubs.txn, &name)),
-                    (None, None) => {
-                        return Err(SvnError::new(
-                            ErrorCode::RA_DAV_REQUEST_FAILED,
-                            "POST request did not return transaction information",
-                        ));
-                    }
-                };
-                reply.finish()?;
-                let root = below(&root, &session.in_repository(RelPath::ROOT));
-                Route::Txn { txn, root }
-            }
-            None => self.make_activity()?,
-        };
-        let target = match &route {
-            Route::Txn { txn, .. } if !session.places.posts_props => Some(txn.clone()),
-            Route::Txn { .. } => None,
-            Route::Activity(activity) => {
-                let baseline = session.places.head_baseline(&session.client)?;
-                Some(self.check_out(&baseline, activity)?)
-            }
-        };
-        self.route = Some(route);
-        if let Some(target) = target {
-            let props: Vec<(String, Option<Vec<u8>>)> = self
-                .revprops
-                .iter()
-                .map(|(name, value)| (name.to_owned(), Some(value.to_vec())))
-                .collect();
-            let call = Call::new("PROPPATCH", &target);
-            proppatch(&session.client, call, &changes(&props))?;
-        }
-        Ok(())
-    }
-
-    fn make_activity(&self) -> SvnResult<Route> {
-        let session = self.session;
-        let place = session.places.activities.as_ref().ok_or_else(|| {
-            SvnError::new(
-                ErrorCode::RA_DAV_OPTIONS_REQ_FAILED,
-                "The OPTIONS response did not include the requested activity-collection-set value",
-            )
-        })?;
-        let mut random = [0u8; 16];
-        getrandom::fill(&mut random)
-            .map_err(|_| SvnError::new(ErrorCode::RA_DAV_CREATING_REQUEST, "No random numbers"))?;
-        let name: String = random.iter().map(|byte| format!("{byte:02x}")).collect();
-        let activity = format!("{place}/{name}");
-        session.client.run(&Call::new("MKACTIVITY", &activity), &[201])?;
-        Ok(Route::Activity(activity))
-    }
-
-    /// Checks a version out into the activity: the address where it can be changed.
-    fn check_out(&self, version: &str, activity: &str) -> SvnResult<String> {
-        let mut body = Vec::new();
-        body.raw(HEADER);
-        body.raw("<D:checkout xmlns:D=\"DAV:\"><D:activity-set>");
-        body.element("D:href", activity);
-        body.raw("</D:activity-set><D:apply-to-version/></D:checkout>\n");
-        let call = Call::new("CHECKOUT", version).xml(body);
-        let reply = self.session.client.run_expecting(&call, &[201])?;
-        let location = reply.header("location").map(path_of).ok_or_else(|| {
-            SvnError::new(ErrorCode::RA_DAV_MALFORMED_DATA, "No Location header received")
-        })?;
-        reply.finish()?;
-        Ok(location)
-    }
-
-    /// Where the node can be changed.
-    fn place(&mut self, at: usize) -> SvnResult<String> {
-        let node = self.nodes.get(at).ok_or_else(out_of_order)?;
-        if let Some(working) = &node.working {
-            return Ok(working.clone());
-        }
-        if let Route::Txn { root, .. } = self.route()? {
-            return Ok(below(root, &node.path));
-        }
-        let (path, base, parent) = (node.path.clone(), node.base, node.parent);
-        let added = node.added;
-        let working = match parent {
-            // What is new or copied is there already, below its parent.
-            Some(parent) if added || self.within_added(parent) => {
-                below(&self.place(parent)?, path.name())
-            }
-            _ => {
-                let session = self.session;
-                let target = match base {
-                    Some(base) => session.stable(&path, Some(base))?.0,
-                    None => session.public(&path),
-                };
-                let version = session.places.checked_in(&session.client, &target, None)?;
-                let Some(Route::Activity(activity)) = &self.route else {
-                    return Err(out_of_order());
-                };
-                self.check_out(&version, activity)?
-            }
-        };
-        if let Some(node) = self.nodes.get_mut(at) {
-            node.working = Some(working.clone());
-        }
-        Ok(working)
-    }
-
-    fn within_added(&self, at: usize) -> bool {
-        let mut at = Some(at);
-        while let Some(node) = at.and_then(|at| self.nodes.get(at)) {
-            if node.added {
-                return true;
-            }
-            at = node.parent;
-        }
-        false
-    }
-
-    /// Where a child of `parent` can be made or removed.
-    fn child_place(&mut self, parent: usize, path: &RelPath) -> SvnResult<String> {
-        if let Route::Txn { root, .. } = self.route()? {
-            return Ok(below(root, path));
-        }
-        Ok(below(&self.place(parent)?, path.name()))
-    }
-
-    /// The value of an `If` header that shows the tokens of these paths.
-    fn if_header<'t>(
-        &self,
-        tokens: impl Iterator<Item = &'t (RelPathBuf, String)>,
-    ) -> Option<String> {
-        let mut header = String::new();
-        for (path, token) in tokens {
-            if !header.is_empty() {
-                header.push(' ');
-            }
-            let url = format!("{}{}", self.session.client.base, self.session.public(path));
-            header.push_str(&format!("<{url}> (<{token}>)"));
-        }
-        (!header.is_empty()).then_some(header)
-    }
-
-    /// With the tokens of locks at a path and below it: of what lay below a deleted folder servers keep
-    /// the locks.
-    fn with_tokens_below<'c>(&self, call: Call<'c>, path: &RelPath) -> Call<'c> {
-        let below = self
-            .lock_tokens
-            .iter()
-            .filter(|(locked, _)| locked.is_at_or_below(path) && !self.deleted.contains(locked));
-        match self.if_header(below) {
-            Some(header) if header.len() <= MAX_IF => call.with("if", header),
-            _ => call,
-        }
-    }
-
-    /// With the token of the path's lock, unless what had it was deleted.
-    fn with_token<'c>(&self, call: Call<'c>, path: &RelPath) -> Call<'c> {
-        if self.deleted.contains(path) {
-            return call;
-        }
-        match self.if_header(self.lock_tokens.iter().filter(|(locked, _)| locked == path)) {
-            Some(header) => call.with("if", header),
-            None => call,
-        }
-    }
-
-    /// The address of a source of copies, which is a URL or a repository path.
-    fn source(&self, from: &str, revision: Revnum) -> SvnResult<String> {
-        let path = if uri::is_url(from) {
-            let url = Url::new(from).ok();
-            url.and_then(|url| url.below(&self.session.root_url())).ok_or_else(|| {
-                SvnError::new(
-                    ErrorCode::FS_GENERAL,
-                    format!("Source url '{from}' is from different repository"),
-                )
-            })?
-        } else {
-            RelPathBuf::canonicalize(from)
-        };
-        self.session.places.node(&self.session.client, &path, revision)
     }
 
     fn copy(
@@ -551,36 +249,11 @@ impl HttpCommit<'_> {
     ) -> SvnResult<()> {
         let parent = self.index(parent)?;
         let place = self.child_place(parent, path)?;
-        let below_it: Vec<(RelPathBuf, String)> = self
-            .lock_tokens
-            .iter()
-            .filter(|(locked, _)| locked.is_at_or_below(path))
-            .cloned()
-            .collect();
         let mut call = Call::new("DELETE", &place);
         if let Some(revision) = revision {
             call = call.with(headers::VERSION_NAME, revision.to_string());
         }
-        let header = self.if_header(below_it.iter());
-        match header {
-            Some(header) if header.len() <= MAX_IF => call = call.with("if", header),
-            Some(_) => {
-                // More than a header holds: the path's own token there, all in the body.
-                if let Some(own) =
-                    self.if_header(below_it.iter().filter(|(locked, _)| locked == path))
-                {
-                    call = call.with("if", own);
-                }
-                let mut body = Vec::new();
-                body.raw(HEADER);
-                merge::write_locks(&mut body, &below_it);
-                call = call.xml(body);
-            }
-            None => {}
-        }
-        if self.keep_locks && !below_it.is_empty() {
-            call = call.with(headers::OPTIONS, headers::options::KEEP_LOCKS);
-        }
+        let call = self.with_tokens_of_deleted(call, path);
         self.request(call, Some(path), ExpectedStatus::Status(&[204]))?;
         self.deleted.insert(path.to_owned());
         Ok(())

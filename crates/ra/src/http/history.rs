@@ -13,7 +13,7 @@ use super::log::log_entry;
 use super::session::HttpSession;
 use crate::log_limit::LogLimit;
 use crate::session::{
-    FileRev, FileRevReceiver, FileRevsRequest, History, LogEntry, LogRequest, MergeinfoRequest,
+    FileRev, FileRevReceiver, FileRevsRequest, History, LogReceiver, LogRequest, MergeinfoRequest,
     require_mergeinfo,
 };
 use crate::{RevpropSelection, Segment};
@@ -44,11 +44,7 @@ impl History for HttpSession {
         Ok(catalog)
     }
 
-    fn log(
-        &self,
-        request: &LogRequest<'_>,
-        receiver: &mut dyn FnMut(&LogEntry<'_>) -> SvnResult<()>,
-    ) -> SvnResult<()> {
+    fn log(&self, request: &LogRequest<'_>, receiver: LogReceiver<'_>) -> SvnResult<()> {
         require_mergeinfo(self, request.include_merged_revisions)?;
         // The paths are those of the younger end.
         let peg = match (request.start, request.end) {

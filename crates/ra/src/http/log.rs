@@ -4,7 +4,7 @@ use sapwood_core::SvnResult;
 use sapwood_wire_dav::report::answer;
 
 use crate::RevpropSelection;
-use crate::session::{LogChange, LogEntry, once_a_path};
+use crate::session::{LogChange, LogEntry, LogReceiver, once_a_path};
 
 /// An entry of a log as receivers want it, borrowed from what was read.
 pub(super) fn log_entry(
@@ -34,7 +34,7 @@ impl Entry {
     pub(super) fn drive_report(
         &self,
         item: &answer::LogItem,
-        receiver: &mut dyn FnMut(&LogEntry<'_>) -> SvnResult<()>,
+        receiver: LogReceiver<'_>,
     ) -> SvnResult<()> {
         let mut changes: Vec<LogChange<'_>> = item
             .changes

@@ -1,7 +1,7 @@
 //! Single nodes: what they are, their properties and entries.
 
 use sapwood_core::date::Timestamp;
-use sapwood_core::paths::{FsPath, RelPath};
+use sapwood_core::paths::RelPath;
 use sapwood_core::{Depth, ErrorCode, NodeKind, PropList, Revnum, SvnError, SvnResult, uri};
 use sapwood_wire_dav::multistatus::Resource;
 use sapwood_wire_dav::propfind::{Name, PropfindRequest};
@@ -15,7 +15,7 @@ use super::locks::locks_call;
 use super::request_queue::{Order, RequestQueue};
 use super::session::HttpSession;
 use crate::session::{
-    Dirent, DirentFields, FetchedDir, HeadNode, InheritedProps, ListRequest, Nodes,
+    Dirent, DirentFields, EntryReceiver, FetchedDir, HeadNode, InheritedProps, ListRequest, Nodes,
 };
 
 /// The properties from which the wanted fields are made.
@@ -193,11 +193,7 @@ impl Nodes for HttpSession {
         Ok(dir)
     }
 
-    fn list(
-        &self,
-        request: &ListRequest<'_>,
-        receiver: &mut dyn FnMut(&FsPath, &Dirent) -> SvnResult<()>,
-    ) -> SvnResult<()> {
+    fn list(&self, request: &ListRequest<'_>, receiver: EntryReceiver<'_>) -> SvnResult<()> {
         if !self.places.knows("list") {
             return Err(SvnError::new(ErrorCode::UNSUPPORTED_FEATURE, ""));
         }

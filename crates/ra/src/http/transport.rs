@@ -5,34 +5,36 @@
 //! two pieces of a reply nothing is read, so a slow receiver slows the server down and needs no
 //! memory. Invariant: a connection whose reply was not read to its end is closed, never used again.
 
+mod counting_wire;
+mod payload;
+mod reply;
+#[cfg(test)]
+mod tests;
+
 use std::cell::{Cell, RefCell};
 use std::future::Future;
-use std::io::{self, Read, Seek as _, SeekFrom};
+use std::io;
 use std::net::{TcpStream as StdStream, ToSocketAddrs as _};
-use std::os::unix::fs::FileExt as _;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::task::{Context, Poll};
+use std::task::Poll;
 use std::time::{Duration, Instant};
 
-use bytes::{Buf as _, Bytes};
-use flate2::read::MultiGzDecoder;
-use http_body_util::BodyExt as _;
-use hyper::body::{Body, Frame, Incoming, SizeHint};
+use hyper::Request;
 use hyper::client::conn::http1::{self, SendRequest};
-use hyper::http::response::Parts;
-use hyper::{Request, Response, Version};
 use hyper_util::rt::TokioIo;
-use sapwood_core::exact::Exact;
-use sapwood_core::{CancelToken, ErrorCode, SvnError, SvnResult, len64};
+use sapwood_core::{CancelToken, ErrorCode, SvnError, SvnResult};
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::runtime::Runtime;
 use tokio::sync::oneshot;
 use tokio_rustls::TlsConnector;
 
+use self::counting_wire::CountingWire;
+pub(super) use self::payload::{OutgoingBody, Payload};
+pub(super) use self::reply::Reply;
 use super::options::Options;
 use super::origin::Origin;
 use super::tls::{self, Tls};
@@ -42,174 +44,12 @@ use crate::error::Error;
 const TICK: Duration = Duration::from_millis(200);
 /// How long connecting to one address may take.
 const CONNECT: Duration = Duration::from_secs(60);
-/// Bytes of a file that are sent at a time.
-const CHUNK: usize = 64 << 10;
-/// The most bytes that are skipped after the end of compressed data in a body.
-const REST: u64 = 64 << 10;
 /// The system's number of "the connection was closed", as the reference reports it.
 const CLOSED: ErrorCode = ErrorCode(120_108);
 
 /// A stream that may be encrypted.
 pub(super) trait Wire: AsyncRead + AsyncWrite + Send + Unpin {}
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Wire for T {}
-
-/// The body of a request. It can be sent again.
-#[derive(Debug, Default)]
-pub(super) enum Payload {
-    /// Nothing.
-    #[default]
-    None,
-    /// Bytes.
-    Bytes(Bytes),
-    /// A whole file, with its length in bytes.
-    File(std::fs::File, u64),
-}
-
-impl Payload {
-    pub(super) fn len(&self) -> u64 {
-        match self {
-            Self::None => 0,
-            Self::Bytes(bytes) => len64(bytes.len()),
-            Self::File(_, len) => *len,
-        }
-    }
-
-    /// Bytes at a position, at most as many as `most`.
-    pub(super) fn piece(&self, at: u64, most: usize) -> SvnResult<Bytes> {
-        let left = usize::try_from(self.len().minus(at)).unwrap_or(most).min(most);
-        match self {
-            Self::None => Ok(Bytes::new()),
-            Self::Bytes(bytes) => {
-                let at = usize::try_from(at).map_err(|_| SvnError::internal("a long body"))?;
-                Ok(bytes.slice(at..at.plus(left)))
-            }
-            Self::File(file, _) => {
-                let mut piece = vec![0; left];
-                let read = file.read_exact_at(&mut piece, at);
-                read.map_err(|e| SvnError::io(&e, "Can't read body"))?;
-                Ok(piece.into())
-            }
-        }
-    }
-
-    /// A body that sends it from the beginning.
-    /// When `chunked`, its length is not sent.
-    pub(super) fn body(&self, chunked: bool) -> SvnResult<OutgoingBody> {
-        let what = match self {
-            Self::None => OutgoingData::Bytes(Bytes::new()),
-            Self::Bytes(bytes) => OutgoingData::Bytes(bytes.clone()),
-            Self::File(file, len) => {
-                let mut file = file.try_clone().map_err(|e| SvnError::io(&e, "Can't read body"))?;
-                file.seek(SeekFrom::Start(0)).map_err(|e| SvnError::io(&e, "Can't read body"))?;
-                OutgoingData::File { file, left: *len }
-            }
-        };
-        Ok(OutgoingBody { what, chunked })
-    }
-}
-
-/// A request's body while it is sent.
-#[derive(Debug)]
-pub(super) struct OutgoingBody {
-    what: OutgoingData,
-    chunked: bool,
-}
-
-#[derive(Debug)]
-enum OutgoingData {
-    Bytes(Bytes),
-    File { file: std::fs::File, left: u64 },
-}
-
-impl Body for OutgoingBody {
-    type Data = Bytes;
-    type Error = io::Error;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        _: &mut Context<'_>,
-    ) -> Poll<Option<io::Result<Frame<Bytes>>>> {
-        match &mut self.what {
-            OutgoingData::Bytes(bytes) if bytes.is_empty() => Poll::Ready(None),
-            OutgoingData::Bytes(bytes) => Poll::Ready(Some(Ok(Frame::data(std::mem::take(bytes))))),
-            OutgoingData::File { left: 0, .. } => Poll::Ready(None),
-            OutgoingData::File { file, left } => {
-                // A temporary file that was just written: the read does not wait for the disk.
-                let len = usize::try_from(*left).unwrap_or(CHUNK).min(CHUNK);
-                let mut chunk = vec![0; len];
-                if let Err(error) = file.read_exact(&mut chunk) {
-                    return Poll::Ready(Some(Err(error)));
-                }
-                *left = left.minus(len64(len));
-                Poll::Ready(Some(Ok(Frame::data(chunk.into()))))
-            }
-        }
-    }
-
-    fn is_end_stream(&self) -> bool {
-        match &self.what {
-            OutgoingData::Bytes(bytes) => bytes.is_empty(),
-            OutgoingData::File { left, .. } => *left == 0,
-        }
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        if self.chunked {
-            return SizeHint::default();
-        }
-        SizeHint::with_exact(match &self.what {
-            OutgoingData::Bytes(bytes) => len64(bytes.len()),
-            OutgoingData::File { left, .. } => *left,
-        })
-    }
-}
-
-/// Counts the bytes that pass.
-struct CountingWire {
-    inner: Box<dyn Wire>,
-    bytes: Arc<AtomicU64>,
-}
-
-impl CountingWire {
-    fn count(&self, bytes: usize) {
-        self.bytes.fetch_add(len64(bytes), Ordering::Relaxed);
-    }
-}
-
-impl AsyncRead for CountingWire {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        buf: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        let before = buf.filled().len();
-        let polled = Pin::new(&mut self.inner).poll_read(cx, buf);
-        self.count(buf.filled().len().minus(before));
-        polled
-    }
-}
-
-impl AsyncWrite for CountingWire {
-    fn poll_write(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        buf: &[u8],
-    ) -> Poll<io::Result<usize>> {
-        let polled = Pin::new(&mut self.inner).poll_write(cx, buf);
-        if let Poll::Ready(Ok(written)) = &polled {
-            self.count(*written);
-        }
-        polled
-    }
-
-    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.inner).poll_flush(cx)
-    }
-
-    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.inner).poll_shutdown(cx)
-    }
-}
 
 /// A connection that hyper speaks on.
 struct Connection {
@@ -516,162 +356,3 @@ impl Transport {
 pub(super) fn says_close(value: &str) -> bool {
     value.split(',').any(|word| word.trim().eq_ignore_ascii_case("close"))
 }
-
-/// A reply: its head, and its body as it comes, decompressed.
-pub(super) struct Reply {
-    pub(super) head: Parts,
-    content: Content,
-}
-
-enum Content {
-    /// All of it.
-    Whole(io::Cursor<Vec<u8>>),
-    Plain(IncomingBody),
-    Gzip(Box<MultiGzDecoder<IncomingBody>>),
-}
-
-/// The body of a reply as it comes.
-struct IncomingBody {
-    body: Incoming,
-    piece: Bytes,
-    ended: bool,
-    transport: Rc<Transport>,
-    /// `None` once it was returned to the pool.
-    connection: Option<Connection>,
-}
-
-impl std::fmt::Debug for Reply {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Reply").field("status", &self.head.status).finish_non_exhaustive()
-    }
-}
-
-impl Reply {
-    fn new(
-        transport: &Rc<Transport>,
-        connection: Connection,
-        response: Response<Incoming>,
-    ) -> Self {
-        let (head, body) = response.into_parts();
-        let mut coming = IncomingBody {
-            ended: body.is_end_stream(),
-            body,
-            piece: Bytes::new(),
-            transport: Rc::clone(transport),
-            connection: Some(connection),
-        };
-        if coming.ended {
-            coming.give_back();
-        }
-        let packing = head.headers.get("content-encoding").map(|value| value.as_bytes());
-        let content = match packing {
-            Some(b"gzip" | b"x-gzip") if !coming.ended => {
-                Content::Gzip(Box::new(MultiGzDecoder::new(coming)))
-            }
-            _ => Content::Plain(coming),
-        };
-        Self { head, content }
-    }
-
-    /// A reply that has arrived whole.
-    pub(super) const fn whole(head: Parts, body: Vec<u8>) -> Self {
-        Self { head, content: Content::Whole(io::Cursor::new(body)) }
-    }
-
-    /// Whether the connection stays open after it.
-    pub(super) fn keeps_alive(&self) -> bool {
-        self.head.version == Version::HTTP_11 && !self.headers("connection").any(says_close)
-    }
-
-    pub(super) fn status(&self) -> u16 {
-        self.head.status.as_u16()
-    }
-
-    /// A header's value, when it is text.
-    pub(super) fn header(&self, name: &str) -> Option<&str> {
-        self.head.headers.get(name).and_then(|value| value.to_str().ok())
-    }
-
-    /// All values of a header.
-    pub(super) fn headers<'r>(&'r self, name: &'static str) -> impl Iterator<Item = &'r str> {
-        self.head.headers.get_all(name).iter().filter_map(|value| value.to_str().ok())
-    }
-
-    /// The whole body, of at most `limit` bytes: the rest is not read.
-    pub(super) fn bytes(mut self, limit: u64) -> SvnResult<Vec<u8>> {
-        let mut bytes = Vec::new();
-        (&mut self).take(limit).read_to_end(&mut bytes).map_err(SvnError::from_stream)?;
-        Ok(bytes)
-    }
-
-    /// Reads a small rest, so that the connection can be used again.
-    pub(super) fn finish(self) -> SvnResult<()> {
-        self.bytes(1 << 20).map(drop)
-    }
-}
-
-impl Read for Reply {
-    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
-        match &mut self.content {
-            Content::Whole(body) => Read::read(body, buf),
-            Content::Plain(coming) => coming.read(buf),
-            Content::Gzip(packed) => {
-                let len = packed.read(buf)?;
-                if len == 0 && !buf.is_empty() {
-                    // The compressed data end before the body does.
-                    io::copy(&mut packed.get_mut().take(REST), &mut io::sink())?;
-                }
-                Ok(len)
-            }
-        }
-    }
-}
-
-impl IncomingBody {
-    fn give_back(&mut self) {
-        if let Some(connection) = self.connection.take() {
-            let mut idle = self.transport.idle.borrow_mut();
-            if idle.len() < self.transport.connections && !connection.requests.is_closed() {
-                idle.push(connection);
-            }
-        }
-    }
-
-    /// Receives the next piece; false at the end.
-    fn fetch(&mut self) -> SvnResult<bool> {
-        while !self.ended && self.piece.is_empty() {
-            let frame = self.transport.wait(self.body.frame())?;
-            match frame {
-                None => {
-                    self.ended = true;
-                    self.give_back();
-                }
-                Some(Ok(frame)) => self.piece = frame.into_data().unwrap_or_else(|_| Bytes::new()),
-                Some(Err(error)) => return Err(broken(&error)),
-            }
-        }
-        Ok(!self.piece.is_empty())
-    }
-}
-
-impl Read for IncomingBody {
-    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
-        if buf.is_empty() || !self.fetch().map_err(io::Error::other)? {
-            return Ok(0);
-        }
-        let len = buf.len().min(self.piece.len());
-        let Some(into) = buf.get_mut(..len) else {
-            return Err(io::Error::other(SvnError::internal("no room to read into")));
-        };
-        self.piece.copy_to_slice(into);
-        // If the end is there already, the connection returns to the pool at once.
-        if self.piece.is_empty() && self.body.is_end_stream() && !self.ended {
-            self.ended = true;
-            self.give_back();
-        }
-        Ok(len)
-    }
-}
-
-#[cfg(test)]
-mod tests;

@@ -12,8 +12,8 @@ use super::session::SvnSession;
 use super::streams::{ReceiverEnd, in_step, next};
 use crate::log_limit::LogLimit;
 use crate::session::{
-    FileRevReceiver, FileRevsRequest, History, LogEntry, LogRequest, MergeinfoRequest, once_a_path,
-    require_mergeinfo,
+    FileRevReceiver, FileRevsRequest, History, LogReceiver, LogRequest, MergeinfoRequest,
+    once_a_path, require_mergeinfo,
 };
 
 impl History for SvnSession {
@@ -47,11 +47,7 @@ impl History for SvnSession {
         )
     }
 
-    fn log(
-        &self,
-        request: &LogRequest<'_>,
-        receiver: &mut dyn FnMut(&LogEntry<'_>) -> SvnResult<()>,
-    ) -> SvnResult<()> {
+    fn log(&self, request: &LogRequest<'_>, receiver: LogReceiver<'_>) -> SvnResult<()> {
         require_mergeinfo(self, request.include_merged_revisions)?;
         if request.paths.is_empty() {
             self.sync_server_url()?;

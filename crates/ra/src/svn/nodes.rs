@@ -1,6 +1,6 @@
 //! Nodes of a revision: what they are, directories, inherited properties.
 
-use sapwood_core::paths::{FsPath, RelPath};
+use sapwood_core::paths::RelPath;
 use sapwood_core::{ErrorCode, NodeKind, Revnum, SvnError, SvnResult};
 use sapwood_wire_svn::data::read_props;
 use sapwood_wire_svn::{Encode as _, Error as WireError, Tuple};
@@ -11,8 +11,8 @@ use super::replies::{read_dirent, read_listed, write_fields};
 use super::session::{SvnSession, old_server};
 use super::streams::{in_step, next};
 use crate::session::{
-    Dirent, DirentFields, FetchedDir, HeadNode, InheritedProps, ListRequest, Locks as _, Nodes,
-    Revisions as _,
+    Dirent, DirentFields, EntryReceiver, FetchedDir, HeadNode, InheritedProps, ListRequest,
+    Locks as _, Nodes, Revisions as _,
 };
 
 fn write_stat(out: &mut Vec<u8>, path: &RelPath, revision: Option<Revnum>) {
@@ -160,11 +160,7 @@ impl Nodes for SvnSession {
         )
     }
 
-    fn list(
-        &self,
-        request: &ListRequest<'_>,
-        receiver: &mut dyn FnMut(&FsPath, &Dirent) -> SvnResult<()>,
-    ) -> SvnResult<()> {
+    fn list(&self, request: &ListRequest<'_>, receiver: EntryReceiver<'_>) -> SvnResult<()> {
         if !self.knows("list") {
             return Err(SvnError::new(ErrorCode::UNSUPPORTED_FEATURE, ""));
         }

@@ -14,7 +14,9 @@ use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::{CancelToken, NodeKind, PropList};
 
 use super::choice::forget_conflict;
-use super::move_update::{Layer, PendingNotice, layer_of, notify_state};
+use super::move_walk::{
+    Layer, PendingNotice, either, layer_of, notify_recorded, notify_state, working_layer,
+};
 use super::{Notifier, subtree};
 use crate::conflict::{
     Action, Conflict, Operation, PropChange, PropState, Reason, TextMerge, TextOutcome,
@@ -23,7 +25,6 @@ use crate::conflict::{
 use crate::db::depth_of;
 use crate::error::{Error, Result};
 use crate::local::move_conflict::{location_of, require_lock};
-use crate::local::move_update::{notify_recorded, working_layer};
 use crate::local_mods::is_magic;
 use crate::root::{WorkingCopy, disk_kind};
 use crate::translate::{Translation, same_as_pristine};
@@ -112,10 +113,7 @@ impl AddUpdate<'_> {
         if !goes_on {
             return Ok(());
         }
-        let mut names = base.children;
-        names.extend(own.children);
-        names.sort();
-        names.dedup();
+        let names = either(base.children, own.children);
         names.iter().try_for_each(|name| self.node(&relpath.child(name)))
     }
 
@@ -127,16 +125,7 @@ impl AddUpdate<'_> {
             self.skip(relpath, Some(kind), found);
             return Ok(false);
         }
-        let place = relpath.to_owned();
-        self.work(&[match kind {
-            NodeKind::Dir => WorkItem::DirInstall { relpath: place },
-            NodeKind::File => WorkItem::FileInstall {
-                relpath: place,
-                use_commit_times: false,
-                record_fileinfo: true,
-                source: None,
-            },
-        }])?;
+        self.work(&[WorkItem::put(relpath.to_owned(), kind)])?;
         self.say(relpath, NotifyAction::UpdateAdd, Some(kind), (NONE, NONE));
         Ok(kind == NodeKind::Dir)
     }

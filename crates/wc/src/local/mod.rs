@@ -18,6 +18,7 @@ pub(crate) mod install;
 pub(crate) mod move_conflict;
 pub(crate) mod move_incoming;
 pub(crate) mod move_update;
+mod move_walk;
 pub(crate) mod moves;
 pub(crate) mod resolve;
 pub(crate) mod resolve_tree;

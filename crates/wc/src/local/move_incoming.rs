@@ -14,7 +14,9 @@ use sapwood_core::{CancelToken, NodeKind, PropList};
 
 use super::Notifier;
 use super::move_conflict::{About, failure};
-use super::move_update::{Layer, MoveUpdate, Step, either, layer_of, notify_state};
+use super::move_walk::{
+    Layer, MoveUpdate, Step, either, layer_of, notify_recorded, notify_state, working_layer,
+};
 use super::rows::SubtreeSql as _;
 use crate::conflict::{
     Action, Conflict, Operation, PropChange, PropState, Reason, TextMerge, TextMerged, TextOutcome,
@@ -24,7 +26,6 @@ use crate::db::{Presence, depth_of};
 use crate::error::{Error, Result};
 use crate::local::delete_versioned::is_obstructed;
 use crate::local::move_conflict::{check_single, location_of, require_lock};
-use crate::local::move_update::{notify_recorded, working_layer};
 use crate::local_mods::is_magic;
 use crate::root::{Disk, WorkingCopy, disk_kind};
 use crate::work_item::WorkItem;

@@ -67,12 +67,7 @@ impl<'a> Restorer<'a> {
     }
 
     fn install(&self, view: &View) -> WorkItem {
-        WorkItem::FileInstall {
-            relpath: view.top().relpath.clone(),
-            use_commit_times: self.wc.options().use_commit_times,
-            record_fileinfo: true,
-            source: None,
-        }
+        WorkItem::install(view.top().relpath.clone(), self.wc.options().use_commit_times)
     }
 
     /// A file that was removed with a text conflict and comes back has none.

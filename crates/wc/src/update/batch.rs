@@ -332,12 +332,9 @@ fn write_step(db: &crate::db::Db, step: Step, work: &mut Vec<(i64, Work)>) -> Re
             for item in items {
                 let id = match &item {
                     Work::Item(item) => db.add_work(item)?,
-                    Work::Install { relpath, form, .. } => db.add_work(&WorkItem::FileInstall {
-                        relpath: relpath.clone(),
-                        use_commit_times: form.time.is_some(),
-                        record_fileinfo: true,
-                        source: None,
-                    })?,
+                    Work::Install { relpath, form, .. } => {
+                        db.add_work(&WorkItem::install(relpath.clone(), form.time.is_some()))?
+                    }
                 };
                 work.push((id, item));
             }

@@ -334,12 +334,7 @@ impl UpdateEditor<'_> {
         let relpath = file.node.relpath.clone();
         let use_commit_times = self.wc.options().use_commit_times;
         let Body::Memory(bytes) = &text.body else {
-            let item = WorkItem::FileInstall {
-                relpath,
-                use_commit_times,
-                record_fileinfo: true,
-                source: None,
-            };
+            let item = WorkItem::install(relpath, use_commit_times);
             return Ok(Work::Item(item));
         };
         let special = form.new.get(names::SPECIAL).is_some();

@@ -1,8 +1,9 @@
 //! Replies that are packed, connections that are used again, bodies in both forms.
 
-use std::io::Write as _;
+use std::io::{Read as _, Write as _};
 use std::net::TcpListener;
 
+use bytes::Bytes;
 use flate2::write::GzEncoder;
 use sapwood_core::config::{Case, Config};
 
