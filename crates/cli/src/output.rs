@@ -90,7 +90,12 @@ pub(crate) fn help_written(result: SvnResult<()>) {
 
 impl Output {
     pub(crate) fn stdout() -> Self {
-        Self { to: BufWriter::with_capacity(BUFFER, Box::new(io::stdout().lock())) }
+        Self::to(Box::new(io::stdout().lock()))
+    }
+
+    /// A buffer before something else.
+    pub(crate) fn to(writer: Box<dyn Write>) -> Self {
+        Self { to: BufWriter::with_capacity(BUFFER, writer) }
     }
 
     /// Writes text in the terminal's encoding.

@@ -267,6 +267,20 @@ fn a_diff_of_many_targets_makes_few_system_calls_a_target() {
 }
 
 #[test]
+fn targets_in_a_row_share_a_lock_and_a_folder() {
+    for (most, command) in [
+        (4, &["proplist"][..]),
+        (4, &["info", "--show-item", "revision"]),
+        (5, &["resolve", "-q", "--accept", "working"]),
+        (6, &["status"]),
+        (8, &["diff"]),
+    ] {
+        let each = a_target(TARGETS, command);
+        assert!(each <= most, "{command:?}: {each}");
+    }
+}
+
+#[test]
 fn a_cleanup_looks_at_each_file_once() {
     for words in [&["cleanup"][..], &["cleanup", "--remove-unversioned"]] {
         let [few, many] = [20, 80].map(|n| system_calls(TARGETS, n, words));

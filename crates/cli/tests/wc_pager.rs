@@ -42,10 +42,29 @@ fn others_change_a_working_copy_while_the_output_of_a_command_waits() {
     assert!(failed.is_empty(), "wc.db is locked while these wait: {failed:?}");
 }
 
+/// Targets in a row share a lock, which is let go of before anything is written.
+#[test]
+fn others_change_a_working_copy_while_the_output_for_many_targets_waits() {
+    let folder = tempfile::tempdir().unwrap();
+    let wc = folder.path().join("wc");
+    script(folder.path(), TREE);
+    script(&wc, "ls d*/* > ../targets");
+    let targets = std::fs::read_to_string(folder.path().join("targets")).unwrap();
+    let targets: Vec<&str> = targets.lines().collect();
+    for line in ["status -v", "proplist -v", "diff", "info"] {
+        assert!(lets_others_with(&wc, line, &targets), "wc.db is locked while this waits: {line}");
+    }
+}
+
 /// Whether another program can write wc.db while a command has begun to print and no more of it is read.
 fn lets_others(wc: &Path, line: &str) -> bool {
+    lets_others_with(wc, line, &[])
+}
+
+/// The same of a command with targets.
+fn lets_others_with(wc: &Path, line: &str, targets: &[&str]) -> bool {
     let mut command = Programs::ours().command("svn");
-    command.args(line.split(' ')).current_dir(wc).stdout(Stdio::piped());
+    command.args(line.split(' ')).args(targets).current_dir(wc).stdout(Stdio::piped());
     let mut child = command.spawn().unwrap();
     let mut printed = child.stdout.take().unwrap();
     let mut first = [0];

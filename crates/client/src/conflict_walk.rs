@@ -39,7 +39,8 @@ pub fn walk(
             }
             SvnResult::Ok(found)
         })?;
-        return found.map_or(Ok(()), |conflict| visit(ctx, wc, relpath, &conflict));
+        let Some(conflict) = found else { return Ok(()) };
+        return wc.db().released(|| visit(ctx, wc, relpath, &conflict));
     }
     let later = Later::default();
     let inner = noting_conflicts(ctx, &later);

@@ -14,7 +14,11 @@ use sapwood_wc::{Options, WorkingCopy};
 
 use crate::caching_session::History;
 use crate::commit_item::{CommitItem, LogMessage};
+use crate::near::Near;
 use crate::recursion::Nesting;
+
+/// How many targets are looked at under one lock of wc.db.
+const TOGETHER: usize = 100;
 
 /// The caller's side of operations: configuration, how sessions are opened, notifications and
 /// questions. For one thread: an operation with several threads notifies only from its first one.
@@ -29,6 +33,8 @@ pub struct Context {
     pub relocates_unchecked: bool,
     /// Working copies that are open: a root's database is opened once.
     open: RefCell<Vec<WorkingCopy>>,
+    /// What was found last, while [`Context::each_target`] goes on: no working copy is made or removed meanwhile.
+    near: RefCell<Option<Near>>,
     /// The cached histories of repositories, by working copy.
     histories: RefCell<Vec<(PathBuf, Rc<History>)>>,
     /// Externals that are being fetched.
@@ -80,6 +86,7 @@ impl Context {
             wc: Options::default(),
             relocates_unchecked: false,
             open: RefCell::default(),
+            near: RefCell::default(),
             histories: RefCell::default(),
             nesting: Nesting::default(),
             notify: None,
@@ -114,12 +121,48 @@ impl Context {
     /// # Errors
     /// E155007 when it is in none; E155036 and the like when it has another format.
     pub fn working_copy(&self, abspath: &Path) -> SvnResult<(WorkingCopy, RelPathBuf)> {
+        let mut near = self.near.borrow_mut();
+        if let Some(known) = near.as_ref().and_then(|near| near.find(abspath)) {
+            return Ok((known.clone(), known.relpath(abspath)?));
+        }
         let mut open = self.open.borrow_mut();
         let (found, relpath) = WorkingCopy::find_among(abspath, self.wc.clone(), &open)?;
+        if let Some(near) = near.as_mut() {
+            near.note(abspath, &found, &relpath);
+        }
         if !open.iter().any(|known| known.root() == found.root()) {
             open.push(found.clone());
         }
         Ok((found, relpath))
+    }
+
+    /// Calls `each` with each of the local targets of a command that changes no working copy before it has released the
+    /// lock. Targets in a row share one lock of wc.db, a hundred at most. `each` must not wait for another program
+    /// while it has the lock: `begin` gets the working copy, whose database is told by
+    /// [`let_go`](sapwood_wc::db::Db::let_go) before output is written.
+    ///
+    /// # Errors
+    /// Those of `each`, which end the walk.
+    pub fn each_target<T>(
+        &self,
+        targets: &[T],
+        begin: &mut dyn FnMut(&WorkingCopy),
+        each: &mut dyn FnMut(&T) -> SvnResult<()>,
+    ) -> SvnResult<()> {
+        let (first, others) = targets.split_at(targets.len().min(1));
+        // The first opens the working copy.
+        first.iter().try_for_each(&mut *each)?;
+        let Some(wc) = self.open.borrow().last().cloned() else {
+            return others.iter().try_for_each(each);
+        };
+        begin(&wc);
+        for together in others.chunks(TOGETHER) {
+            self.near.replace(Some(Near::default()));
+            let done = wc.db().questions(|| together.iter().try_for_each(&mut *each));
+            self.near.replace(None);
+            done?;
+        }
+        Ok(())
     }
 
     /// Waits until files that are changed from now on get other times than those that were recorded.

@@ -222,7 +222,7 @@ struct TargetCheck<'c> {
 }
 
 impl<'c> TargetCheck<'c> {
-    const fn new(ctx: &'c Context, parents: bool) -> Self {
+    fn new(ctx: &'c Context, parents: bool) -> Self {
         Self { ctx, locator: Locator::new(ctx), parents, folder: None }
     }
 

@@ -40,6 +40,7 @@ pub mod merge;
 pub mod mergeinfo;
 pub mod mirror;
 pub mod mkdir_urls;
+mod near;
 pub mod open;
 pub mod oplock;
 pub mod patch;

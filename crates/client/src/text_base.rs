@@ -32,12 +32,14 @@ pub(crate) fn with_text_bases<T>(
     if wc.stores_pristines() {
         return work();
     }
-    fetch(ctx, wc, relpath, notices)?;
-    let done = work();
-    let dropped = wc.drop_text_bases(relpath, ctx.cancel());
-    let done = done?;
-    dropped?;
-    Ok(done)
+    wc.db().released(|| {
+        fetch(ctx, wc, relpath, notices)?;
+        let done = work();
+        let dropped = wc.drop_text_bases(relpath, ctx.cancel());
+        let done = done?;
+        dropped?;
+        Ok(done)
+    })
 }
 
 /// Fetches what modified files need and the store does not have.

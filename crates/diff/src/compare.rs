@@ -10,6 +10,9 @@ use crate::normalize::normalize;
 use crate::options::Options;
 use crate::scan::{Ends, scan};
 
+/// So many lines have room in the table of their numbers from the start.
+const FEW: usize = 64;
+
 /// A stretch of both texts. Line numbers count from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Range {
@@ -99,12 +102,14 @@ pub(crate) fn tokens<'a>(
     numbers: &mut HashMap<Cow<'a, [u8]>, u32>,
 ) -> Vec<u32> {
     let middle = text.piece(start..end);
-    lines(middle)
-        .map(|line| {
-            let next = u32::try_from(numbers.len()).unwrap_or(u32::MAX);
-            *numbers.entry(normalize(line, options)).or_insert(next)
-        })
-        .collect()
+    let count = memchr::memchr_iter(b'\n', middle).count().plus(1);
+    let mut tokens = Vec::with_capacity(count);
+    numbers.reserve(count.min(FEW));
+    for line in lines(middle) {
+        let next = u32::try_from(numbers.len()).unwrap_or(u32::MAX);
+        tokens.push(*numbers.entry(normalize(line, options)).or_insert(next));
+    }
+    tokens
 }
 
 /// Fills the gaps between common runs; the last run, which may be empty, is where both texts end

@@ -182,6 +182,10 @@ proptest! {
         let mut out = Vec::new();
         all.iter().for_each(|change| change.write(8, false, &mut out));
         out.push(b'\n');
+        prop_assert!(Changes::may_be_whole(&out));
+        for cut in (0..out.len()).step_by(5) {
+            prop_assert!(!Changes::may_be_whole(&out[..cut]), "{} of {}", cut, out.len());
+        }
         let mut list = Changes::new(&out);
         prop_assert_eq!(list.by_ref().collect::<Result<Vec<_>, _>>(), Ok(all));
         prop_assert!(list.is_terminated());

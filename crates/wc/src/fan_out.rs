@@ -20,7 +20,7 @@ const PIECE: usize = 32;
 const LONG: Duration = Duration::from_micros(300);
 
 /// The number of processors, read once: the answer comes from files.
-fn processors() -> usize {
+pub(crate) fn processors() -> usize {
     static PROCESSORS: OnceLock<usize> = OnceLock::new();
     let ask = || std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     *PROCESSORS.get_or_init(ask)

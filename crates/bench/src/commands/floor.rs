@@ -22,6 +22,7 @@ pub(super) struct Floors {
     start: f64,
     stat: f64,
     write: f64,
+    remove: f64,
     rows: f64,
     /// The part of the tree that four directories are.
     four: f64,
@@ -30,6 +31,7 @@ pub(super) struct Floors {
     copy_large: f64,
     copy_repository: f64,
     count_twice: f64,
+    enter_texts: f64,
 }
 
 impl Floors {
@@ -58,7 +60,7 @@ impl Floors {
             }
             Ok(())
         })?;
-        fs::remove_dir_all(&to)?;
+        let remove = seconds(|| fs::remove_dir_all(&to))?;
         let rows = rows(&copy.join(".svn/wc.db"), &files, &to).map_err(io::Error::other)?;
         fs::remove_file(&to)?;
         let dirs = fs::read_dir(common.join("src"))?.count();
@@ -73,10 +75,13 @@ impl Floors {
         fs::remove_dir_all(&to)?;
         let texts = repository.join("db/rep-cache.db");
         let count_twice = 2.0 * count(&texts).map_err(io::Error::other)?;
+        let enter_texts = enter(&texts, &to).map_err(io::Error::other)?;
+        fs::remove_file(&to)?;
         Ok(Self {
             start,
             stat,
             write,
+            remove,
             rows,
             four,
             read_large,
@@ -84,6 +89,7 @@ impl Floors {
             copy_large,
             copy_repository,
             count_twice,
+            enter_texts,
         })
     }
 
@@ -96,11 +102,13 @@ impl Floors {
             Floor::WriteTwice => self.write * 2.0,
             Floor::Rows => self.rows,
             Floor::RowsOfFour => self.rows * self.four,
+            Floor::RemoveFour => (self.rows + self.remove) * self.four,
             Floor::ReadLarge => self.read_large,
             Floor::SumLarge => self.sum_large,
             Floor::CopyLarge => self.copy_large,
             Floor::CopyRepository => self.copy_repository,
             Floor::CountTwice => self.count_twice,
+            Floor::EnterTexts => self.enter_texts,
         }
     }
 }
@@ -147,6 +155,15 @@ fn count(db: &Path) -> rusqlite::Result<f64> {
     let connection = rusqlite::Connection::open(db)?;
     let begun = Instant::now();
     connection.query_row("SELECT count(*), sum(revision) FROM rep_cache", [], |_| Ok(()))?;
+    Ok(begun.elapsed().as_secs_f64())
+}
+
+/// The seconds in which each row of a copy of a database of equal texts is entered where it is.
+fn enter(db: &Path, to: &Path) -> rusqlite::Result<f64> {
+    fs::copy(db, to).map_err(|e| rusqlite::Error::ToSqlConversionFailure(Box::new(e)))?;
+    let connection = rusqlite::Connection::open(to)?;
+    let begun = Instant::now();
+    connection.execute("INSERT OR IGNORE INTO rep_cache SELECT * FROM rep_cache", [])?;
     Ok(begun.elapsed().as_secs_f64())
 }
 

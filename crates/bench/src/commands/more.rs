@@ -52,13 +52,16 @@ pub(super) const MORE: &[Row] = &[
     w("status --no-ignore --xml", "svn status --no-ignore --xml").order(Hash).floor(Floor::Stat),
     w("cleanup --remove-unversioned", "svn cleanup --remove-unversioned").floor(Floor::Stat),
     w("status -u -v --xml", "svn status -u -v --xml").order(Hash).remote().floor(Floor::Stat),
-    w("status --depth immediates", "svn status --depth immediates"),
+    w("status --depth immediates", "svn status --depth immediates").floor(Floor::Start),
     w("status of targets", "svn status $(cat $D/two)").before(CHANGE),
     w("status of folders", "svn status d*").after(REVERT).floor(Floor::Stat),
     w("status of a large copy", "svn status")
         .before("svn cp -q d1 e1; svn ps -q -R p v e1")
         .after("svn revert -q -R .; rm -rf e1")
         .floor(Floor::Stat),
+    w("info --show-item of targets", "svn info --show-item revision $(cat $D/two)"),
+    w("proplist of targets", "svn pl -v $(cat $D/two)").before("svn ps -q -R p v d1").after(REVERT),
+    w("resolve of targets", "svn resolve -q --accept working $(cat $D/two)"),
     w("info --show-item -R", "svn info --show-item revision -R"),
     w("propget --show-inherited-props", "svn pg --show-inherited-props -R r .")
         .before("svn ps -q r value .")
@@ -86,7 +89,7 @@ pub(super) const MORE: &[Row] = &[
     w("add --auto-props", "svn add -q --auto-props n")
         .before("rm -rf n; mkdir n; cp -r $D/src/d1 n")
         .after("svn revert -q -R n; rm -rf n"),
-    w("delete --force", "svn rm -q --force d0 d1 d2 d3").after(REVERT),
+    w("delete --force", "svn rm -q --force d0 d1 d2 d3").after(REVERT).floor(Floor::RemoveFour),
     w("move of files", "svn mv -q $(grep ^d0 $D/two | head -200) q")
         .before("svn mkdir -q q")
         .after("svn revert -q -R .; rm -rf q"),
@@ -116,14 +119,16 @@ pub(super) const MORE: &[Row] = &[
     .remote(),
     top("cat of revisions", "svn cat $U/trunk/d1/f1.txt@3 $U/trunk/d1/f2.txt@4").remote(),
     top("propget -R of a URL", "svn pg -R -v p $U/trunk").order(Hash).remote(),
-    top("svnlook changed --copy-info", "svnlook changed --copy-info -r2 r"),
+    top("svnlook changed --copy-info", "svnlook changed --copy-info -r2 r").floor(Floor::Start),
     top("svnlook tree --full-paths", "svnlook tree --full-paths r trunk"),
     top("svnlook proplist -v", "svnlook proplist -v r trunk/d1/f1.txt").floor(Floor::Start),
     top("svnlook diff -x -w", "svnlook diff -x -w -r4 r"),
     top("svnlook diff --no-diff-added", "svnlook diff --no-diff-added -r1 r"),
     top("svnadmin dump -r --deltas", "svnadmin dump -q --deltas -r3:5 r").order(NotCompared),
     top("svnadmin dump --incremental", "svnadmin dump -q --incremental -r3:5 r").order(NotCompared),
-    top("svnadmin dump-revprops", "svnadmin dump-revprops -q r").order(NotCompared),
+    top("svnadmin dump-revprops", "svnadmin dump-revprops -q r")
+        .order(NotCompared)
+        .floor(Floor::Start),
     top("svnadmin load --ignore-uuid", "svnadmin load -q --ignore-uuid --normalize-props rl -F d")
         .before("svnadmin dump -q r > d; rm -rf rl; svnadmin create rl")
         .after("rm -rf rl d"),
@@ -139,7 +144,9 @@ pub(super) const MORE: &[Row] = &[
     top("svnadmin rmlocks", "svnadmin rmlocks -q r $(sed 's,^,/trunk/,' $D/two)")
         .before("cd w; svn lock -q --targets $D/two"),
     top("svnadmin freeze", "svnadmin freeze r true").floor(Floor::Start),
-    top("svnadmin build-repcache", "svnadmin build-repcache -q r").order(NotCompared),
+    top("svnadmin build-repcache", "svnadmin build-repcache -q r")
+        .order(NotCompared)
+        .floor(Floor::EnterTexts),
     top("svnrdump dump --incremental", "svnrdump dump -q --incremental -r4:5 $U")
         .order(NotCompared)
         .remote(),

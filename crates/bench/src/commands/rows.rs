@@ -45,6 +45,8 @@ pub(super) enum Floor {
     Rows,
     /// One change of wc.db with a row for each file of four directories.
     RowsOfFour,
+    /// The same, and these files removed.
+    RemoveFour,
     /// A large file read.
     ReadLarge,
     /// A large file read, and its MD5 computed, by which each text is checked that leaves a repository.
@@ -55,6 +57,8 @@ pub(super) enum Floor {
     CopyRepository,
     /// The rows of two databases of equal texts counted.
     CountTwice,
+    /// Each row of a database of equal texts entered where it is.
+    EnterTexts,
 }
 
 /// How the outputs of both systems are compared.
@@ -206,7 +210,7 @@ pub(super) const ROWS: &[Row] = &[
         .before("svn mkdir -q m")
         .after("svn revert -q -R .; rm -rf m"),
     w("delete folders", "svn rm -q d0 d1 d2 d3").after(REVERT)
-        .floor(Floor::RowsOfFour),
+        .floor(Floor::RemoveFour),
     w("delete targets", "svn rm -q --targets $D/two").after(REVERT),
     w("delete --keep-local", "svn rm -q --keep-local d0 d1 d2 d3").after(REVERT)
         .floor(Floor::RowsOfFour),
@@ -351,7 +355,7 @@ pub(super) const ROWS: &[Row] = &[
     top("import large", "svn import -q -m i $D/bin.bin $B/imp$N.bin").remote(),
     top("svnmucc put large", "svnmucc -m p put $D/bin.bin $B/mucc.bin").remote(),
     top("svnlook cat large", "svnlook cat big bin.bin").floor(Floor::SumLarge),
-    top("svnlook diff large", "svnlook diff -r2 big"),
+    top("svnlook diff large", "svnlook diff -r2 big").floor(Floor::SumLarge),
     top("svnadmin verify large", "svnadmin verify -q -M 16 big").floor(Floor::SumLarge),
     top("svnadmin dump large", "svnadmin dump -q -M 16 big").order(NotCompared)
         .floor(Floor::SumLarge),

@@ -32,7 +32,12 @@ impl Invocation {
         let mut walk =
             Walk { inv: self, depth, knowledge, program_failed: false, summed_up: false };
         let mut failed = false;
-        for path in paths {
+        let mut stopped = false;
+        // Where each node is asked for by itself, most are in no conflict.
+        self.each_target(paths, depth != Depth::Empty, &mut |path| {
+            if stopped {
+                return Ok(());
+            }
             self.ctx.check_cancel()?;
             if depth == Depth::Empty {
                 // A single node that cannot be read is an error.
@@ -41,19 +46,20 @@ impl Invocation {
             let done = resolve(&self.ctx, path, depth, &mut |ctx, wc, relpath, conflict| {
                 walk.decide(ctx, wc, relpath, conflict)
             });
-            let Err(error) = done else { continue };
-            let Some(cause) = error.chain().last().cloned() else { continue };
+            let Err(error) = done else { return Ok(()) };
+            let Some(cause) = error.chain().last().cloned() else { return Ok(()) };
             match cause.code() {
                 ErrorCode::WC_PATH_NOT_FOUND if depth == Depth::Empty => return Err(cause),
                 // Resolving another conflict moved it.
                 ErrorCode::WC_PATH_NOT_FOUND => {}
-                ErrorCode::CANCELLED => break,
+                ErrorCode::CANCELLED => stopped = true,
                 _ => {
                     self.out.warn(&cause);
                     failed = true;
                 }
             }
-        }
+            Ok(())
+        })?;
         if failed {
             return Err(SvnError::new(
                 ErrorCode::WC_CONFLICT_RESOLVER_FAILURE,

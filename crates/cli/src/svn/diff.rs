@@ -97,9 +97,12 @@ fn run(invocation: &mut Invocation) -> SvnResult<()> {
         xml::open(&mut text, "paths", Tag::Normal, &[]);
         invocation.out.bytes(text.as_bytes())?;
     }
-    for arg in &plan.paths {
-        one_path(invocation, &plan, arg)?;
-    }
+    let of_working_copy = (plan.range.start, plan.range.end) == (Revision::Base, Revision::Working)
+        && plan.old.is_empty()
+        && plan.new.is_empty();
+    let asks = !of_working_copy || plan.paths.iter().any(Arg::asks);
+    let inv = &*invocation;
+    inv.each_target(&plan.paths, asks, &mut |arg| one_path(inv, &plan, arg))?;
     if xml {
         let mut text = String::new();
         xml::close(&mut text, "paths");

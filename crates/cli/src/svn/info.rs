@@ -12,6 +12,7 @@ use sapwood_core::{Depth, ErrorCode, SvnError, SvnResult};
 use self::item::Item;
 use self::print::Printer;
 use super::options::Opt;
+use super::targets::Arg;
 use super::{Command, Invocation, xml_out};
 use crate::command::usage_error;
 use crate::pegs::Part;
@@ -102,9 +103,11 @@ fn run(invocation: &mut Invocation) -> SvnResult<()> {
     let revision = invocation.opt.revision();
     let mut missing = false;
     invocation.announce(&targets);
-    for arg in targets {
-        invocation.ctx.check_cancel()?;
-        let target = invocation.target(Part::Target, &arg)?;
+    let inv = &*invocation;
+    let asks = revision.is_given() || targets.iter().any(Arg::asks);
+    inv.each_target(&targets, asks, &mut |arg| {
+        inv.ctx.check_cancel()?;
+        let target = inv.target(Part::Target, arg)?;
         let is_url = target.is_url();
         let peg = if is_url { target.peg.or(Revision::Head) } else { target.peg };
         let mut take = |path: &str, info: &Info| match &mut form {
@@ -112,21 +115,22 @@ fn run(invocation: &mut Invocation) -> SvnResult<()> {
             Form::Xml => printer.xml(path, info),
             Form::Item(item) => item.print(&printer, path, info, is_url),
         };
-        let ctx = &invocation.ctx;
+        let ctx = &inv.ctx;
         let result = if peg.is_given() || revision.is_given() {
             remote(ctx, &target.text, peg, revision, depth, &mut take)
         } else {
-            info_local::info(ctx, &target.text, depth, &invocation.opt.changelists, &mut take)
+            info_local::info(ctx, &target.text, depth, &inv.opt.changelists, &mut take)
         };
         match result {
             Err(error) if error.is_nowhere() => {
                 out.warn(&error);
                 out.stderr("\n");
                 missing = true;
+                Ok(())
             }
-            other => other?,
+            other => other.map(drop),
         }
-    }
+    })?;
     match form {
         Form::Xml if whole => xml_out::footer(&out, "info")?,
         Form::Item(item) if item.printed && !invocation.has(Opt::NoNewline) => out.text("\n")?,

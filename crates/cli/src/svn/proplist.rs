@@ -6,7 +6,7 @@ use sapwood_core::{Depth, ErrorCode, SvnError, SvnResult};
 
 use super::options::Opt;
 use super::prop_tools::{print_props, refuse_inherited, revprop_target, xml_props};
-use super::targets::local_style;
+use super::targets::{Arg, local_style};
 use super::{Command, Invocation, xml_out};
 use crate::pegs::Part;
 use crate::xml::{self, Tag};
@@ -109,24 +109,29 @@ fn run(invocation: &mut Invocation) -> SvnResult<()> {
     }
     let mut seen = Vec::new();
     invocation.announce(&targets);
-    for arg in targets {
-        invocation.ctx.check_cancel()?;
-        let target = invocation.target(Part::Target, &arg)?;
+    let revision = invocation.opt.revision();
+    let asks = revision.is_given()
+        || invocation.has(Opt::ShowInheritedProps)
+        || targets.iter().any(Arg::asks);
+    let inv = &*invocation;
+    inv.each_target(&targets, asks, &mut |arg| {
+        inv.ctx.check_cancel()?;
+        let target = inv.target(Part::Target, arg)?;
         let request = Request {
             target: &target.text,
             peg: target.peg,
-            revision: invocation.opt.revision(),
-            depth: invocation.opt.depth_or(Depth::Empty),
-            changelists: &invocation.opt.changelists,
-            inherited: invocation.has(Opt::ShowInheritedProps),
+            revision,
+            depth: inv.opt.depth_or(Depth::Empty),
+            changelists: &inv.opt.changelists,
+            inherited: inv.has(Opt::ShowInheritedProps),
             name: None,
         };
-        let listed = list(&invocation.ctx, &request, &mut |found| {
-            if xml { print_xml(invocation, found) } else { print(invocation, found) }
+        let listed = list(&inv.ctx, &request, &mut |found| {
+            if xml { print_xml(inv, found) } else { print(inv, found) }
         });
         let codes = [ErrorCode::UNVERSIONED_RESOURCE, ErrorCode::ENTRY_NOT_FOUND];
-        invocation.tolerate(listed, &codes, &mut seen)?;
-    }
+        inv.tolerate(listed, &codes, &mut seen).map(drop)
+    })?;
     if xml {
         xml_out::footer(&invocation.out, "properties")?;
     }

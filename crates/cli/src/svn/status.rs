@@ -134,20 +134,18 @@ fn run(invocation: &mut Invocation) -> SvnResult<()> {
     };
     let paths = invocation.names(Part::Target, &targets)?;
     let mut seen = Vec::new();
-    for target in &paths {
+    let inv = &*invocation;
+    inv.each_target(&paths, updates, &mut |target| {
         if xml {
             begin_target(&out, target)?;
         }
-        let abspath = invocation.ctx.absolute(target);
+        let abspath = inv.ctx.absolute(target);
         let seen_as = Rc::new(StatusTarget { path: target.to_owned(), abspath });
-        let result =
-            status(&invocation.ctx, target, &options, &mut |shown| printer.take(&seen_as, shown));
+        let result = status(&inv.ctx, target, &options, &mut |shown| printer.take(&seen_as, shown));
         let not_versioned = [ErrorCode::WC_NOT_WORKING_COPY, ErrorCode::WC_PATH_NOT_FOUND];
-        let revision = invocation.tolerate(result, &not_versioned, &mut seen)?.flatten();
-        if xml {
-            end_target(&out, revision)?;
-        }
-    }
+        let revision = inv.tolerate(result, &not_versioned, &mut seen)?.flatten();
+        if xml { end_target(&out, revision) } else { Ok(()) }
+    })?;
     printer.changelists()?;
     if xml && !incremental {
         xml_out::footer(&out, "status")?;

@@ -38,6 +38,11 @@ impl Arg {
         is_url(&self.path)
     }
 
+    /// Whether a repository has to be asked for it: it is a URL, or has a peg revision.
+    pub(crate) fn asks(&self) -> bool {
+        self.is_url() || !self.peg.is_empty()
+    }
+
     /// The whole argument, for messages.
     pub(crate) fn text(&self) -> String {
         format!("{}{}", self.path, self.peg)
@@ -112,6 +117,22 @@ impl Invocation {
             report::error(&error, "svn: Skipping argument: ");
         }
         Ok(found)
+    }
+
+    /// Calls `each` with each target. Local ones share locks of wc.db, which are let go of before anything is written;
+    /// with a URL among the targets, or where `asks` a repository, nothing is shared.
+    pub(crate) fn each_target<T>(
+        &self,
+        targets: &[T],
+        asks: bool,
+        each: &mut dyn FnMut(&T) -> SvnResult<()>,
+    ) -> SvnResult<()> {
+        if asks {
+            return targets.iter().try_for_each(each);
+        }
+        let done = self.ctx.each_target(targets, &mut |wc| self.out.writes_without(Some(wc)), each);
+        self.out.writes_without(None);
+        done
     }
 
     /// Says that each of the targets will be looked at by itself: what is asked of an http server first is then asked

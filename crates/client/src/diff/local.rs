@@ -103,6 +103,16 @@ impl Local<'_> {
             found.extend(Candidate::of(status));
             Ok(())
         })?;
+        if found.is_empty() {
+            return Ok(());
+        }
+        // Texts are read, and what differs is printed: no other program waits for wc.db meanwhile.
+        let wc = self.wc;
+        wc.db().released(|| self.nodes(found))
+    }
+
+    /// Compares the nodes that a status found.
+    fn nodes(&mut self, found: Vec<Candidate>) -> SvnResult<()> {
         let mut waiting: Vec<PendingDir> = Vec::new();
         let mut skip: Option<RelPathBuf> = None;
         for candidate in found {

@@ -275,20 +275,11 @@ pub(crate) fn delete_node(
     }
     let node = View::of(layers.clone(), None).ok_or_else(not_found)?;
     let moved = moves_in_tree(db, &node, op_root, how.moved_to)?;
-    let (lo, hi) = subtree(relpath);
     let id = db.wc_id();
     if how.moved_to.is_none() {
         forget_moves_into(db, relpath, op_root)?;
     }
-    deleted.push(relpath.to_owned());
-    deleted.extend(db.all(
-        "SELECT local_relpath FROM nodes AS n WHERE wc_id = ?1 AND local_relpath > ?2 AND \
-         local_relpath < ?3 AND op_depth >= ?4 AND op_depth = (SELECT MAX(s.op_depth) FROM nodes \
-         AS s WHERE s.wc_id = ?1 AND s.local_relpath = n.local_relpath) AND presence NOT IN \
-         ('base-deleted', 'not-present', 'excluded', 'server-excluded') AND file_external IS NULL",
-        params![id, lo, hi, working_depth],
-        |row| row.relpath(0),
-    )?);
+    let has_externals = list_deleted(db, relpath, working_depth, deleted)?;
     db.remove_layers_from(relpath, delete_depth)?;
     db.clear_actual_below(relpath, false)?;
     db.remove_orphan_locks(relpath)?;
@@ -302,7 +293,43 @@ pub(crate) fn delete_node(
             params![id, node.relpath.as_str(), node.op_depth, node.to.as_str()],
         )?;
     }
-    remove_externals_below(db, relpath, how.dir_externals)
+    remove_externals_below(db, relpath, how.dir_externals, has_externals)
+}
+
+/// Adds a path to `deleted`, and what is seen below it of the layer `from` or above. Returns whether a file of an
+/// external is below.
+fn list_deleted(
+    db: &Db,
+    relpath: &RelPath,
+    from: i64,
+    deleted: &mut Vec<RelPathBuf>,
+) -> Result<bool> {
+    deleted.push(relpath.to_owned());
+    let (lo, hi) = subtree(relpath);
+    let mut has_externals = false;
+    // The rows of a path follow each other: what is seen is the last of them.
+    let (mut last, mut is_seen) = (RelPathBuf::default(), false);
+    db.each(
+        "SELECT local_relpath, op_depth >= ?4 AND file_external IS NULL AND presence NOT IN \
+         ('base-deleted', 'not-present', 'excluded', 'server-excluded'), file_external IS NOT \
+         NULL FROM nodes WHERE wc_id = ?1 AND local_relpath > ?2 AND local_relpath < ?3 \
+         ORDER BY local_relpath, op_depth",
+        params![db.wc_id(), lo, hi, from],
+        |row| {
+            let path = row.relpath(0)?;
+            has_externals |= row.get::<_, bool>(2)?;
+            let before = std::mem::replace(&mut last, path);
+            if is_seen && before != last {
+                deleted.push(before);
+            }
+            is_seen = row.get(1)?;
+            Ok(())
+        },
+    )?;
+    if is_seen {
+        deleted.push(last);
+    }
+    Ok(has_externals)
 }
 
 fn cannot_delete(disk: &Disk, relpath: &RelPath, by: &str) -> Error {
@@ -495,14 +522,16 @@ fn forget_moves_into(db: &Db, relpath: &RelPath, itself: bool) -> Result<()> {
     Ok(())
 }
 
-/// Removes the rows of externals below a path: of files, and with `dirs` of directories.
-fn remove_externals_below(db: &Db, relpath: &RelPath, dirs: bool) -> Result<()> {
+/// Removes the rows of externals below a path: of files, where there are any, and with `dirs` of directories.
+fn remove_externals_below(db: &Db, relpath: &RelPath, dirs: bool, files: bool) -> Result<()> {
     let (id, (lo, hi)) = (db.wc_id(), subtree(relpath));
-    db.execute(
-        "DELETE FROM nodes WHERE wc_id = ?1 AND local_relpath > ?2 AND local_relpath < ?3 AND \
-         op_depth = 0 AND file_external IS NOT NULL",
-        params![id, lo, hi],
-    )?;
+    if files {
+        db.execute(
+            "DELETE FROM nodes WHERE wc_id = ?1 AND local_relpath > ?2 AND local_relpath < ?3 AND \
+             op_depth = 0 AND file_external IS NOT NULL",
+            params![id, lo, hi],
+        )?;
+    }
     let kinds = if dirs { "" } else { "AND kind != 'dir'" };
     db.execute(
         &format!(

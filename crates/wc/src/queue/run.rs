@@ -3,6 +3,8 @@
 use std::collections::HashSet;
 use std::fs::{self, File};
 use std::io;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use sapwood_core::date::Timestamp;
 use sapwood_core::paths::{RelPath, RelPathBuf};
@@ -12,6 +14,7 @@ use sapwood_core::{CancelToken, ErrorCode, SvnError};
 use crate::conflict::{Conflict, prej_text, prej_text_of_skel};
 use crate::db::{Db, Presence};
 use crate::error::{Error, Result};
+use crate::fan_out::processors;
 use crate::files::{self, Form};
 use crate::layout;
 use crate::pristine::remove_file;
@@ -44,6 +47,7 @@ impl WorkingCopy {
             if items.is_empty() {
                 return Ok(());
             }
+            remove_ahead(self.disk(), &items, cancel);
             let mut done = Vec::new();
             let mut recorded = Vec::new();
             let mut needed = HashSet::new();
@@ -79,6 +83,33 @@ impl WorkingCopy {
             }
         }
     }
+}
+
+/// Removes the trees that the queue begins with, by several threads. Whatever fails is met again, and reported, when
+/// it is the turn of the item.
+fn remove_ahead(disk: &Disk, items: &[(i64, Vec<u8>)], cancel: &CancelToken) {
+    let tree = |(_, skel): &(i64, Vec<u8>)| match WorkItem::parse(skel) {
+        Ok(WorkItem::DirRemove { relpath, recursive: true }) => Some(disk.abspath(&relpath)),
+        _ => None,
+    };
+    let trees: Vec<PathBuf> = items.iter().map_while(tree).collect();
+    let threads = processors().min(trees.len());
+    if threads < 2 {
+        return;
+    }
+    let next = AtomicUsize::new(0);
+    let work = || {
+        while !cancel.is_cancelled()
+            && let Some(tree) = trees.get(next.fetch_add(1, Ordering::Relaxed))
+            && files::remove_tree(tree).is_ok()
+        {}
+    };
+    std::thread::scope(|scope| {
+        for _ in 1..threads {
+            scope.spawn(work);
+        }
+        work();
+    });
 }
 
 pub(crate) fn item_failed(disk: &Disk, id: i64, skel: &[u8], cause: Error) -> Error {

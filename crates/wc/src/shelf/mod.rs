@@ -17,6 +17,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use sapwood_core::exact::{Exact as _, len64};
 use sapwood_core::{ErrorCode, PropList, hashdump};
 
 use crate::error::{Error, Result};
@@ -122,14 +123,22 @@ fn read(path: &Path, limit: u64) -> Result<Option<Vec<u8>>> {
             return Err(Error::new(ErrorCode::WC_OBSTRUCTED_UPDATE, message));
         }
     }
+    read_file(path, limit)
+}
+
+/// The same of what was seen to be a plain file.
+fn read_file(path: &Path, limit: u64) -> Result<Option<Vec<u8>>> {
     let failed = |e| Error::io(e, "Can't read file", path);
+    let file = match fs::File::open(path) {
+        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
+        other => other.map_err(|e| Error::io(e, "Can't open file", path))?,
+    };
     let mut bytes = Vec::new();
-    let file = fs::File::open(path).map_err(|e| Error::io(e, "Can't open file", path))?;
-    if file.metadata().map_err(failed)?.len() > limit {
+    file.take(limit.plus(1)).read_to_end(&mut bytes).map_err(failed)?;
+    if len64(bytes.len()) > limit {
         let message = format!("'{}' is too long", path.display());
         return Err(Error::new(ErrorCode::MALFORMED_FILE, message));
     }
-    file.take(limit).read_to_end(&mut bytes).map_err(failed)?;
     Ok(Some(bytes))
 }
 

@@ -13,7 +13,7 @@ use sapwood_core::paths::{RelPath, RelPathBuf};
 use sapwood_core::props::names;
 use sapwood_core::{ErrorCode, NodeKind, PropList, Revnum, hashdump, path};
 
-use super::{LINE_LIMIT, PROPS_LIMIT, Shelf, Version, no_directory, parse_props, read};
+use super::{LINE_LIMIT, PROPS_LIMIT, Shelf, Version, no_directory, parse_props, read, read_file};
 use crate::error::{Error, Result};
 use crate::files::{move_into_place, remove_tree};
 use crate::layout;
@@ -293,7 +293,7 @@ impl StoredVersion {
                 if !node.is_at_or_below(below) {
                     continue;
                 }
-                let Some(line) = read(&entry.path(), LINE_LIMIT)? else { continue };
+                let Some(line) = read_file(&entry.path(), LINE_LIMIT)? else { continue };
                 found.push(Node { relpath: node.to_owned(), meta: Meta::parse(&line) });
             }
         }

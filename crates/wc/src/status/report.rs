@@ -13,7 +13,7 @@ use super::table::{Layer, Node, Table};
 use super::value::Status;
 use super::walk::{self, Item, Items};
 use super::{Options, Visit};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::root::WorkingCopy;
 use crate::text_check::{TextCheck, record_times};
 
@@ -92,7 +92,8 @@ pub(super) fn compare_one(wc: &WorkingCopy, node: &Node, look: Option<Look>) -> 
         return Ok(false);
     }
     let check = wc.db().questions(|| TextCheck::of_path(wc, &node.relpath))?;
-    check.map_or(Ok(false), |check| check.run(wc))
+    // A text may be long: wc.db is not locked while it is read.
+    check.map_or(Ok(false), |check| wc.db().released(|| check.run(wc)))
 }
 
 /// Compares the texts that must be compared: which nodes of the table are modified.
@@ -107,9 +108,12 @@ pub(super) fn compare(
     for batch in unsure.chunks(BATCH) {
         let checks = wc.db().questions(|| text_checks(wc, table, batch))?;
         let mut times = Vec::new();
-        for (at, check) in checks {
-            modified.insert(at, check.run_among(wc, &mut times)?);
-        }
+        wc.db().released(|| {
+            for (at, check) in checks {
+                modified.insert(at, check.run_among(wc, &mut times)?);
+            }
+            Ok::<_, Error>(())
+        })?;
         record_times(wc.db(), &times)?;
     }
     Ok(modified)
