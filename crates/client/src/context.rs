@@ -4,6 +4,7 @@ use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use sapwood_core::config::Config;
 use sapwood_core::notify::{Action, Notify};
@@ -19,6 +20,8 @@ use crate::recursion::Nesting;
 
 /// How many targets are looked at under one lock of wc.db.
 const TOGETHER: usize = 100;
+/// How long targets share a lock: a folder may take longer than a hundred files, and others wait for it.
+const HELD: Duration = Duration::from_millis(50);
 
 /// The caller's side of operations: configuration, how sessions are opened, notifications and
 /// questions. For one thread: an operation with several threads notifies only from its first one.
@@ -138,7 +141,7 @@ impl Context {
 
     /// Calls `each` with each of the local targets of a command that changes no working copy before it has released the
     /// lock. Targets in a row share one lock of wc.db, a hundred at most. `each` must not wait for another program
-    /// while it has the lock: `begin` gets the working copy, whose database is told by
+    /// while it has the lock: `begin` gets the working copy, whose lock is to be released with
     /// [`let_go`](sapwood_wc::db::Db::let_go) before output is written.
     ///
     /// # Errors
@@ -158,7 +161,17 @@ impl Context {
         begin(&wc);
         for together in others.chunks(TOGETHER) {
             self.near.replace(Some(Near::default()));
-            let done = wc.db().questions(|| together.iter().try_for_each(&mut *each));
+            let done = wc.db().questions(|| {
+                let mut held = Instant::now();
+                together.iter().try_for_each(|target| {
+                    each(target)?;
+                    if held.elapsed() > HELD {
+                        wc.db().let_go()?;
+                        held = Instant::now();
+                    }
+                    Ok(())
+                })
+            });
             self.near.replace(None);
             done?;
         }
