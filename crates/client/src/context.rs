@@ -169,7 +169,7 @@ impl Context {
                         wc.db().let_go()?;
                         held = Instant::now();
                     }
-                    Ok(())
+                    SvnResult::Ok(())
                 })
             });
             self.near.replace(None);
