@@ -24,7 +24,7 @@ const SLEEPS: [(&str, usize, &str); 19] = [
     ("server/tests/slow.rs", 3, "clients that are slow"),
     ("store/src/cache/loading.rs", 1, "a value that takes a while to load"),
     ("testkit", 3, "what waits for the others"),
-    ("wc/src/status/cache/tests.rs", 11, "the file clock must go on, and a monitor begin"),
+    ("wc/src/status/cache/tests.rs", 12, "the file clock must go on, and a monitor begin"),
 ];
 
 /// Adds how often each file of tests below `dir` sleeps.

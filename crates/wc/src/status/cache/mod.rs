@@ -45,6 +45,9 @@ const UNDATED: [u32; 2] = [0x4d44, 0x2011_bab0];
 /// Bytes that two or three files take in the cache.
 const FEW_FILES: usize = 80;
 
+/// Bytes of notes that a target below the root may always read.
+const NOTES_BELOW: u64 = 32 << 10;
+
 /// What else a cached result depends on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Context {
@@ -263,6 +266,20 @@ fn read_both(disk: &Disk) -> Option<(Vec<u8>, Vec<u8>)> {
     Some((file, notes.unwrap_or_default()))
 }
 
+/// The same for a target, if it is worth it: the notes are of the whole working copy, and each of a command's targets reads
+/// them. Below the root, long ones cost more than they save.
+fn read_for(disk: &Disk, relpath: &RelPath) -> Option<(Vec<u8>, Vec<u8>)> {
+    if !relpath.is_empty() {
+        let adm = layout::adm(disk.root());
+        let length = |place| fs::metadata(place).map_or(0, |found| found.len());
+        let limit = (length(change_journal::place(&adm)) >> 4).max(NOTES_BELOW);
+        if length(change_journal::notes_place(&adm)) > limit {
+            return None;
+        }
+    }
+    read_both(disk)
+}
+
 /// What is known before a status of a whole tree begins.
 #[derive(Debug, Default)]
 pub(super) struct CachedStatus {
@@ -283,7 +300,7 @@ pub(super) fn load(
     options: &Options,
     root_repos: &RelPath,
 ) -> CachedStatus {
-    let both = read_both(wc.disk());
+    let both = read_for(wc.disk(), relpath);
     let context = Context::of(options, root_repos);
     let wanted = match options.unversioned {
         true => CacheQuery::Of(context),
@@ -476,7 +493,7 @@ pub(crate) fn restless(wc: &WorkingCopy, relpath: &RelPath) -> Option<BTreeSet<R
     }
     let root = wc.db().base(RelPath::ROOT).ok()??;
     let since = wc.db().since()?;
-    let (file, notes) = read_both(wc.disk())?;
+    let (file, notes) = read_for(wc.disk(), relpath)?;
     let memory = Memory::read(&file, &notes, &since, CacheQuery::of_root(&root))?.below(relpath)?;
     let all = &memory.all;
     let limit = most_to_look_at(all);

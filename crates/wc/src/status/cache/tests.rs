@@ -365,6 +365,30 @@ fn notes_do_not_grow_without_end() {
     assert!(place.dirs().is_some());
 }
 
+/// Notes are of the whole working copy: one folder after the other does not read long ones.
+#[test]
+fn long_notes_are_read_for_the_root_alone() {
+    let place = Fixture::new();
+    std::thread::sleep(Duration::from_millis(40));
+    place.status();
+    let is_known = |dir: &str| {
+        let wc = place.open();
+        let known = load(&wc, RelPath::trusted(dir), &Options::default(), RelPath::ROOT);
+        known.changed.is_some()
+    };
+    assert!(is_known("a"));
+    let notes = change_journal::notes_place(&layout::adm(&place.root));
+    let long = format!("d/{}", "x".repeat(4000));
+    let row = NodeRow::new(RelPath::trusted(&long), 2, Presence::BaseDeleted, Kind::File);
+    while fs::metadata(&notes).map_or(0, |found| found.len()) <= NOTES_BELOW {
+        assert!(is_known("a"));
+        place.open().db().put_node(&row).unwrap();
+        place.open().db().remove_node(RelPath::trusted(&long), 2).unwrap();
+    }
+    assert!(is_known("") && !is_known("a"));
+    assert!(place.agree("after long notes").is_empty());
+}
+
 impl Fixture {
     /// What is known of all of BASE, held against what its rows say: whatever is different is named.
     fn even(&self, what: &str) -> Option<UniformBase> {
