@@ -1,6 +1,7 @@
 //! How many requests of the store a server makes.
 
 use sapwood_objects::{CountedStore, Requests};
+use sapwood_testkit::patience;
 
 use sapwood_core::PropList;
 
@@ -173,11 +174,15 @@ fn properties_that_were_read_are_kept_on_the_machine() {
         let read = || {
             let counted = CountedStore::new(Arc::clone(&stored.store));
             let store: Arc<dyn Store> = Arc::new(counted.clone());
-            let server = stored.server_with("two", store, Some(&blocks)).unwrap();
-            requests_of(&counted, || {
+            let server = stored.server_with("two", Arc::clone(&store), Some(&blocks)).unwrap();
+            requests_of(&counted, move || {
                 for revision in 0..=server.fs.youngest().unwrap().0 {
                     server.fs.revprops(Revnum(revision)).unwrap();
                 }
+                drop(server);
+                // What threads fetch ahead is in the folder when none of them has the store any more.
+                let is_ours = || Arc::strong_count(&store) == 1;
+                assert!(patience::wait(60, is_ours), "something still uses the store");
             })
         };
         (read().gets, read().gets)
