@@ -255,25 +255,36 @@ impl Company {
         }
     }
 
-    /// Our copy is whole as it is; the reference's may have a pack whose end its packer had not written. Both are when no client
-    /// writes, and when the other system goes on with them.
+    /// Whether a copy of the reference's names a file of packed properties that it does not have: one that an editor wrote
+    /// after the folder was listed, and before the manifest was copied. The reference copies with no lock of the source.
+    fn lacks_properties(out: &Output) -> bool {
+        let said = out.stderr_text();
+        out.code != 0 && said.contains("E000002") && said.contains("/db/revprops/")
+    }
+
+    /// Our copy is whole as it is; the reference's may have a pack whose end its packer had not written, and lack properties.
+    /// Both are whole when no client writes, and when the other system goes on with them.
     fn check_copies(&self, youngest: u64) {
-        let verify = |copy: &str| {
+        let verify = |copy: &str, is_of_reference: bool| {
             for side in [Programs::reference(), Programs::ours()] {
-                side.run("svnadmin", ["verify", "-q", copy]).expect_success("verify of the copy");
+                let out = side.run("svnadmin", ["verify", "-q", copy]);
+                if !(is_of_reference && Self::lacks_properties(&out)) {
+                    out.expect_success("verify of the copy");
+                }
             }
         };
         for turn in 0..2 {
             let copy = self.copy_path(&Self::side(turn));
             let arg = copy.to_str().unwrap();
-            if self.kept == Kept::Fsfs || Self::side(turn).label != "reference" {
-                verify(arg);
+            let is_of_reference = Self::side(turn).label == "reference";
+            if self.kept == Kept::Fsfs || !is_of_reference {
+                verify(arg, is_of_reference);
             }
             for turn in [turn, turn + 1] {
                 let args = ["hotcopy", "--incremental", "-q", self.arg(), arg];
                 Self::side(turn).run("svnadmin", args).expect_success("hotcopy");
                 no_row_past_youngest(&copy);
-                verify(arg);
+                verify(arg, false);
             }
             assert_eq!(check(&copy, &self.told), youngest);
         }
