@@ -114,8 +114,7 @@ impl SharedState {
 
     /// Opens the database of equal texts to change it; makes it when it is not there.
     pub(crate) fn open_rep_cache(&self, storage: &dyn WriteStorage) -> Result<RepCache> {
-        let file = self.rep_cache_file(storage);
-        Ok(RepCache::open(file.db, storage, file.schema)?)
+        Ok(self.rep_cache_file(storage).open()?)
     }
 
     /// Which database of equal texts it has.

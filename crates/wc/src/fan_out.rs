@@ -14,13 +14,13 @@ use std::time::{Duration, Instant};
 const FEW: usize = 64;
 /// The limit of threads.
 const MOST: usize = 16;
-/// How many items a thread takes at a time.
+/// How many items that take little a thread takes at a time.
 const PIECE: usize = 32;
 /// A call that took longer waited for the disk, or was for a directory of some hundred files.
 const LONG: Duration = Duration::from_micros(300);
 
 /// The number of processors, read once: the answer comes from files.
-pub(crate) fn processors() -> usize {
+fn processors() -> usize {
     static PROCESSORS: OnceLock<usize> = OnceLock::new();
     let ask = || std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     *PROCESSORS.get_or_init(ask)
@@ -43,7 +43,12 @@ pub(crate) struct Crew {
 impl Crew {
     /// Only the calling thread.
     pub(crate) const fn alone() -> Self {
-        Self { first: 1, threads: AtomicUsize::new(1), most: 1 }
+        Self::of(1)
+    }
+
+    /// So many threads, and no more.
+    const fn of(threads: usize) -> Self {
+        Self { first: threads, threads: AtomicUsize::new(threads), most: threads }
     }
 
     /// For so many directories.
@@ -66,6 +71,8 @@ struct Job<'t, T, R, L> {
     all: &'t [T],
     look: L,
     next: AtomicUsize,
+    /// How many items a thread takes at a time.
+    piece: usize,
     together: Mutex<Vec<R>>,
     crew: Crew,
 }
@@ -74,9 +81,9 @@ impl<T: Sync, R: Send, L: Fn(&T, &mut Vec<u8>, &mut Vec<R>) + Sync> Job<'_, T, R
     fn work<'s>(&'s self, scope: Option<&'s Scope<'s, '_>>) {
         let (mut buffer, mut found) = (Vec::new(), Vec::new());
         loop {
-            let at = self.next.fetch_add(PIECE, Ordering::Relaxed);
+            let at = self.next.fetch_add(self.piece, Ordering::Relaxed);
             let Some(rest) = self.all.get(at..).filter(|rest| !rest.is_empty()) else { break };
-            for one in rest.iter().take(PIECE) {
+            for one in rest.iter().take(self.piece) {
                 let began = Instant::now();
                 (self.look)(one, &mut buffer, &mut found);
                 if let Some(scope) = scope.filter(|_| self.crew.grows(began)) {
@@ -94,12 +101,29 @@ pub(crate) fn over<T: Sync, R: Send>(
     all: &[T],
     look: impl Fn(&T, &mut Vec<u8>, &mut Vec<R>) + Sync,
 ) -> Vec<R> {
-    let (next, together) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
     let crew = match all.len() {
         0..FEW => Crew::alone(),
         len => Crew::for_directories(len),
     };
-    let job = Job { all, look, next, together, crew };
+    run(all, PIECE, crew, look)
+}
+
+/// As [`over`], for things that take long each: a thread takes one at a time, however few there are.
+pub(crate) fn over_long<T: Sync, R: Send>(
+    all: &[T],
+    look: impl Fn(&T, &mut Vec<u8>, &mut Vec<R>) + Sync,
+) -> Vec<R> {
+    run(all, 1, Crew::of(processors().min(all.len()).max(1)), look)
+}
+
+fn run<T: Sync, R: Send>(
+    all: &[T],
+    piece: usize,
+    crew: Crew,
+    look: impl Fn(&T, &mut Vec<u8>, &mut Vec<R>) + Sync,
+) -> Vec<R> {
+    let (next, together) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
+    let job = Job { all, look, next, piece, together, crew };
     if job.crew.most == 1 {
         job.work(None);
     } else {

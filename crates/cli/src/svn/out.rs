@@ -82,7 +82,6 @@ impl Out {
 
     /// Hands everything to the system.
     pub(crate) fn flush(&self) -> SvnResult<()> {
-        self.owner.let_go()?;
         self.to.borrow_mut().flush()
     }
 

@@ -25,6 +25,14 @@ impl RepCacheFile<'_> {
     fn inode(&self) -> Option<u64> {
         self.storage.stamp(&self.db.join(NAME)).ok().map(|stamp| stamp.inode)
     }
+
+    /// Opens it to change it; makes it when it is not there.
+    ///
+    /// # Errors
+    /// As [`RepCache::open`].
+    pub fn open(&self) -> Result<RepCache> {
+        RepCache::open(self.db, self.storage, self.schema)
+    }
 }
 
 /// The open database. It is opened when it is needed first.
@@ -51,7 +59,7 @@ impl OpenRepCache {
             self.cache = None;
         }
         if self.cache.is_none() {
-            self.cache = Some(RepCache::open(file.db, file.storage, file.schema)?);
+            self.cache = Some(file.open()?);
             self.inode = file.inode();
         }
         Ok(self.cache.as_mut())

@@ -4,7 +4,6 @@ use std::collections::HashSet;
 use std::fs::{self, File};
 use std::io;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use sapwood_core::date::Timestamp;
 use sapwood_core::paths::{RelPath, RelPathBuf};
@@ -14,7 +13,7 @@ use sapwood_core::{CancelToken, ErrorCode, SvnError};
 use crate::conflict::{Conflict, prej_text, prej_text_of_skel};
 use crate::db::{Db, Presence};
 use crate::error::{Error, Result};
-use crate::fan_out::processors;
+use crate::fan_out;
 use crate::files::{self, Form};
 use crate::layout;
 use crate::pristine::remove_file;
@@ -93,22 +92,13 @@ fn remove_ahead(disk: &Disk, items: &[(i64, Vec<u8>)], cancel: &CancelToken) {
         _ => None,
     };
     let trees: Vec<PathBuf> = items.iter().map_while(tree).collect();
-    let threads = processors().min(trees.len());
-    if threads < 2 {
+    if trees.len() < 2 {
         return;
     }
-    let next = AtomicUsize::new(0);
-    let work = || {
-        while !cancel.is_cancelled()
-            && let Some(tree) = trees.get(next.fetch_add(1, Ordering::Relaxed))
-            && files::remove_tree(tree).is_ok()
-        {}
-    };
-    std::thread::scope(|scope| {
-        for _ in 1..threads {
-            scope.spawn(work);
+    fan_out::over_long(&trees, |tree, _, failed| {
+        if !cancel.is_cancelled() {
+            failed.extend(files::remove_tree(tree).err());
         }
-        work();
     });
 }
 
